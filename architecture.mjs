@@ -40,6 +40,7 @@ export const mayImport = {
   http: [
     'base',
     'json',
+    'xml',
     'access',
     'adapters',
     'relay',

@@ -112,7 +112,7 @@ eachStore((store) => {
     });
   });
 
-  test('an import of the same line changes nobody', async () => {
+  test('an import of the same line changes no person', async () => {
     const { target } = await created('ann', { data: { workflowId: 'lab.plain' }, repeatInterval: '1 day' });
     const { tag: _, ...document } = await read(target);
     assert.equal((await imported('lea', document)).status, 200);

@@ -3,7 +3,6 @@ import { after, describe, test } from 'node:test';
 import { assertProblem } from './support/callers/calls.ts';
 import { openConnection, type Reply } from './support/callers/http-client.ts';
 import { basic, startGateway, testPassword } from './support/gateway/start-gateway.ts';
-import { until } from './support/until.ts';
 
 // POST /automation_catalog/import and GET /automation_catalog/export.
 
@@ -211,17 +210,18 @@ describe('an import', () => {
     assert.deepEqual((await ask(`${most}\n\n`)).json(), { imported: 20_000, replaced: 0 });
   });
 
-  test('that breaks off in the middle changes nothing, and a third one at the same time is refused', async () => {
+  test('that breaks off in the middle changes nothing', async () => {
     const admin = `Authorization: ${basic('admin-user', testPassword)}\r\n`;
     const head = `POST ${path}/import HTTP/1.1\r\nHost: x\r\n${admin}Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const before = await exported();
     const lines = text(Array.from({ length: 2_000 }, (_, index) => ({ name: `broken off ${index}` })));
-    const connections = [await openConnection(gateway.port), await openConnection(gateway.port)];
-    for (const connection of connections) connection.write(`${head}${Buffer.byteLength(lines).toString(16)}\r\n${lines}\r\n`);
-    await until('two imports run', async () => (await importing('no json')).status === 503);
-    connections[0]?.socket.destroy();
-    connections[1]?.socket.resetAndDestroy();
-    await until('both have ended', async () => (await importing('')).status === 200);
+    for (const ending of ['destroy', 'resetAndDestroy'] as const) {
+      const connection = await openConnection(gateway.port);
+      connection.write(`${head}${Buffer.byteLength(lines).toString(16)}\r\n${lines}\r\n`);
+      connection.socket[ending]();
+      await connection.closed();
+    }
+    assert.equal((await importing('')).status, 200);
     assert.equal(await exported(), before);
   });
 

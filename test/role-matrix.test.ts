@@ -93,6 +93,13 @@ const rows: readonly Row[] = [
   })),
   {
     method: 'POST',
+    path: '/automation_catalog/automations/{id}/take',
+    target: '/automation_catalog/automations/none/take',
+    answers: 404,
+    may: ['admin', 'engineering'],
+  },
+  {
+    method: 'POST',
     path: '/automation_catalog/import',
     body: { name: '' },
     mediaType: 'application/x-ndjson',
@@ -225,7 +232,7 @@ const ways: readonly (readonly [string, (role: TestRole) => Promise<string> | st
 
 for (const row of rows) {
   const name = `${row.method} ${row.path}`;
-  describe(name, () => {
+  describe(`R81: ${name}`, () => {
     for (const role of testRoles) {
       const allowed = row.may === 'open' || row.may === 'all' || row.may.includes(role);
       for (const [way, credentials] of ways) {

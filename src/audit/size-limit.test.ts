@@ -46,7 +46,7 @@ eachStore((store) => {
       const request = idempotentRequest({ caller: 'ann', route: 'POST /x', key, payload: [] });
       const intended = await log.intendOnce(call, request);
       assert.ok(!('earlierReply' in intended));
-      const reply = sealed(request, 'x'.repeat(3_000));
+      const reply = sealed(request, Buffer.alloc(3_000, 'x'));
       const keeps = log.keepsReply(reply.length);
       await intended.outcome(call, { kind: 'end', state: 'done', ...(keeps && { reply }) });
       return keeps;

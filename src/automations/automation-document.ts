@@ -82,7 +82,7 @@ export function patchProblems(patch: unknown): readonly RequestProblem[] {
   if (textAt(patch, '/nextRunAt') !== resumeWord) return contentProblems(patch);
   const { nextRunAt: _, ...rest } = patch as Readonly<Record<string, unknown>>;
   return [
-    { pointer: '/nextRunAt', detail: 'is "next", which stands alone in a patch; send the rest in another one' },
+    { pointer: '/nextRunAt', detail: 'is "next", which is alone in a patch; send the rest in another one' },
     ...contentProblems(rest),
   ];
 }

@@ -34,7 +34,7 @@ interface ImportOptions {
   readonly store: AutomationStore;
   /** NDJSON: a document a line, of 1 MiB at most. */
   readonly source: AsyncIterable<Buffer>;
-  /** Answers for what the lines change. Absent: nobody does, so that such an automation does not run until a person takes it. */
+  /** Answers for what the lines change. Absent: no person does, and such an automation does not run until a person takes it. */
   readonly importer?: NamedPrincipal | undefined;
   /** Aborts the import with its reason, until the transaction ends; then it changes nothing. */
   readonly interruption?: AbortSignal | undefined;

@@ -93,7 +93,7 @@ export function peopleAfterResume({ pausedBy: _, ...people }: AutomationPeople, 
   return { ...people, resumer: named(by) };
 }
 
-/** Whether it is not due, whatever its schedule says: nobody who may answers for it. */
+/** Whether it is not due at any time: no person that may do so answers for it. */
 export function isHeld(people: AutomationPeople, automation: Automation): boolean {
   return people.isUnconfirmed === true || authorsOf(people, automation) === undefined;
 }

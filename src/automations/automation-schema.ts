@@ -65,7 +65,7 @@ const ignored = Type.Optional(Type.Unknown({ description: 'Set by the gateway; a
 const gbac = Type.Optional(
   namedObject('AutomationGroups', { write: Type.Optional(lists.write), read: Type.Optional(lists.read) }),
 );
-/** What a reply has beside the document, so that a caller may send back what it got. */
+/** What a reply has in addition to the document, so that a caller may send back what it got. */
 const ignoredFields = { lastModifiedBy: ignored, lastSkip: ignored, warnings: ignored };
 const ignoredPeople = { owner: ignored, scheduledBy: ignored };
 const dataWith = (title: string, set: Readonly<Record<'lastUpdated' | 'owner' | 'scheduleFrom' | 'scheduledBy', JsonSchema>>) =>

@@ -29,7 +29,7 @@ export interface AutomationStore {
   change<T>(work: (writer: AutomationWriter) => Promise<T>): Promise<T>;
   /** See `CatalogueChanges`. */
   onChange(listener: () => void): () => void;
-  /** Runs an import, which has all of its documents in memory. Two run at a time. */
+  /** Runs an import, which has all of its documents in memory. Few run at a time, and others wait. */
   importing<T>(work: () => Promise<T>): Promise<T>;
   /** Every document of one moment in alphabetical order, as JSON texts, some at a time. Holds a reading connection until it ends. */
   export(): AsyncGenerator<readonly string[], void, undefined>;
@@ -42,11 +42,11 @@ export interface StoredAutomation {
   readonly people: AutomationPeople;
 }
 
-/** What is kept beside an automation. */
+/** What is kept with an automation. */
 interface InsertedFacts {
   /** The `nextRunAt` that the owner wrote last, where it is not that of the automation. */
   readonly givenNext?: string | undefined;
-  /** Without it nobody is known. */
+  /** Without it no person is known. */
   readonly peopleOf?: ((automation: Automation) => AutomationPeople) | undefined;
 }
 
@@ -74,8 +74,8 @@ export interface Conflict {
 
 /** At most two exports run, so that listings find a connection, however slowly the exports are read. */
 const exportsAtOnce = 2;
-/** At most two imports run, since each may take 64 MiB (automation-import.ts). */
-const importsAtOnce = 2;
+/** At most four imports run, since each may take 64 MiB (automation-import.ts). Others wait before they read. */
+const importsAtOnce = 4;
 /** At most two listings run, so that logins find a connection: a search may take a second and all of a processor. */
 const listingsAtOnce = 2;
 /** Milliseconds that a listing waits for a permit. */
@@ -89,7 +89,8 @@ const sortedAtMost = 5_000;
 
 export function createAutomationStore(database: Database, sorted = sortedAtMost): AutomationStore {
   const { read } = database;
-  let [exporting, importing] = [0, 0];
+  let exporting = 0;
+  const imports = new Semaphore(importsAtOnce);
   const listings = new Semaphore(listingsAtOnce);
   // A change that waits for the lock of PostgreSQL keeps a connection. One at a time leaves connections for runs and readers.
   const permits = new Semaphore(1);
@@ -117,15 +118,7 @@ export function createAutomationStore(database: Database, sorted = sortedAtMost)
     change: (work) =>
       permits.run(() => change(work), { limit: changeWait, late: () => storeUnavailable('waited too long to change') }),
     onChange: (listener) => changes.onChange(listener),
-    async importing(work) {
-      if (importing >= importsAtOnce) throw tooMany('imports', importsAtOnce);
-      importing += 1;
-      try {
-        return await work();
-      } finally {
-        importing -= 1;
-      }
-    },
+    importing: (work) => imports.run(work, { limit: changeWait, late: () => tooMany('imports', importsAtOnce) }),
     async *export() {
       if (exporting >= exportsAtOnce) throw tooMany('exports', exportsAtOnce);
       exporting += 1;

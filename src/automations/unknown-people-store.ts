@@ -4,7 +4,7 @@ import { noPeople } from './automation-people.ts';
 const settledAtOnce = 500;
 
 /**
- * Names some automations that an earlier gateway stored, which kept nobody's id, and remembers that they were named. Empty: there are no
+ * Names some automations that an earlier gateway stored, which kept no ids of people, and remembers that they were named. Empty: there are no
  * further ones.
  */
 export function settleUnknownPeople({ query }: Pick<Database, 'query'>): Promise<readonly string[]> {

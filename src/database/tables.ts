@@ -93,7 +93,7 @@ interface AutomationTable {
   readonly workflow_id_key: Uint8Array | null;
   readonly form_id_key: Uint8Array | null;
   readonly last_updated_key: Uint8Array | null;
-  /** 1: it is not due, because nobody who may answers for it. */
+  /** 1: it is not due, because no person that may do so answers for it. */
   readonly held: number;
 }
 

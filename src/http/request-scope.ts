@@ -9,10 +9,8 @@ import type { ApprovalReference } from '#calls/approval-gate.ts';
 import type { AttemptObservers } from '#calls/attempts.ts';
 import type { CallContext } from '#calls/call-context.ts';
 import { type CallOrigin, CallRecord } from '#calls/call-record.ts';
-import type { RenderError } from '#calls/kept-reply.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 import { newRequestId, preferredWait, receivedRequestId } from './admission/request-checks.ts';
-import { problemReply } from './problem.ts';
 import type { FoundRoute } from './route-table.ts';
 
 /** What is known of one inbound request from its head to the end of its reply: the HTTP around its record. */
@@ -69,9 +67,7 @@ export class RequestScope implements CallContext, CallOrigin {
     this.method = request.method ?? '';
     this.sourceAddress = options.sourceAddress;
     this.requestId = receivedRequestId(request.headers['x-request-id']) ?? newRequestId();
-    const { publicPath } = options;
-    const renderError: RenderError = (error, requestId) => problemReply({ error, requestId, publicPath });
-    this.record = new CallRecord({ origin: this, audit, clock, observers, renderError });
+    this.record = new CallRecord({ origin: this, audit, clock, observers });
   }
 
   get trace(): TraceContext {

@@ -4,8 +4,8 @@ import type { ErrorCode } from '#base/error-codes.ts';
 import type { GatewayError, RequestProblem } from '#base/gateway-error.ts';
 import type { JsonSchema } from '#base/json-schema.ts';
 import type { CallContext } from '#calls/call-context.ts';
-import type { RelayReply } from '#relay/relay-reply.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
+import type { RelayReply } from './rendering/rendering.ts';
 
 /** Who may call a route: everyone, every authenticated caller, or callers with one of the roles. */
 export type RouteAccess = 'everyone' | 'callers' | readonly Role[];
@@ -148,6 +148,13 @@ export type RouteReply =
       /** Default `application/json; charset=utf-8`. */
       readonly mediaType?: string;
       readonly body?: Buffer | string;
+    }
+  /** The error of an earlier request with the same Idempotency-Key, whose id it has. */
+  | {
+      readonly kind: 'problem';
+      readonly error: GatewayError;
+      readonly requestId: string;
+      readonly headers: Readonly<Record<string, string>>;
     };
 
 /** The media types that a route's body may have. */

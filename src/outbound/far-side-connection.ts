@@ -65,9 +65,13 @@ export class FarSideConnection {
     this.#user = user;
     this.#last = last;
     this.#reader.expect();
+    if (body === undefined) {
+      this.#socket.write(head, 'latin1');
+      return;
+    }
     this.#socket.cork();
     this.#socket.write(head, 'latin1');
-    if (body !== undefined) this.#socket.write(body);
+    this.#socket.write(body);
     this.#socket.uncork();
   }
 

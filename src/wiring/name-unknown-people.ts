@@ -3,7 +3,7 @@ import type { Log } from '#base/log.ts';
 import { visible } from '#base/visible.ts';
 import type { Database } from '#database/database.ts';
 
-/** Names, once, each automation of a store of an earlier gateway: a name of its last editor makes nobody answer for it. */
+/** Names, once, each automation of a store of an earlier gateway: the name of its last editor makes no person answer for it. */
 export async function nameUnknownPeople({
   database,
   log,
@@ -15,7 +15,7 @@ export async function nameUnknownPeople({
     const names = await settleUnknownPeople(database);
     if (names.length === 0) return;
     for (const name of names)
-      log.warn('nobody is known to answer for an automation; its schedule is paused until a person takes it', {
+      log.warn('no person is known to answer for an automation; its schedule is paused until a person takes it', {
         path: visible(name),
       });
   }

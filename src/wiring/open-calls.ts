@@ -37,7 +37,7 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   // The path asks approvals, which take previews over the path.
   const approvals = openApprovals(started, { ...options, runStore, base, preview: (...asked) => preview(...asked) });
   const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
-  const preview = createPreviews({ calls, audit, clock, observers: { metrics, log } });
+  const preview = createPreviews({ adapters: () => live.adapters(), calls, audit, clock, observers: { metrics, log } });
   const catalogues = openCatalogues(started, { ...options, live });
   const runs = openRuns(started, { ...options, ...parts, ...catalogues, runStore, approvals, calls });
   const notifications = openNotifications(started, { ...options, ...parts, events: runStore, adapters: () => live.adapters() });

@@ -87,7 +87,7 @@ async function schedulerNow(
   scheduler: NamedPrincipal | undefined,
   access: Access,
 ): Promise<Principal | Extract<ScheduledStart, { readonly refused: string }>> {
-  if (scheduler === undefined) return { refused: 'Nobody is known to have scheduled it.', code: 'delegation-lost' };
+  if (scheduler === undefined) return { refused: 'No person is known to have scheduled it.', code: 'delegation-lost' };
   const principal = await access.principalNow(scheduler.id);
   if (principal !== undefined) return principal;
   return issuerOfId(scheduler.id) === undefined

@@ -285,7 +285,7 @@ export interface Operations {
   /**
    * Change parts of an automation (JSON merge patch, RFC 7396)
    *
-   * A null member removes the field, an object is merged, any other value replaces the field. The media type `application/json` has the same meaning. A patch of `nextRunAt` alone to `null` pauses the schedule, and to `next` resumes it with its next time from now: whoever may run the automation may do both. A pause by a person who may write the workflow is ended only by such a person.
+   * A null member removes the field, an object is merged, any other value replaces the field. The media type `application/json` has the same meaning. A patch of `nextRunAt` alone to `null` pauses the schedule, and to `next` resumes it with its next time from now: callers that may run the automation may do both. A pause by a person who may write the workflow is ended only by such a person.
    *
    * For every authenticated caller, with any role.
    */
@@ -307,7 +307,7 @@ export interface Operations {
   /**
    * Import automations (NDJSON)
    *
-   * Imports all documents or none. Every field is kept as given, but for those that say who answers for the automation: the importer answers for what a line changes. A document replaces the one with the same `_id`; without an `_id` it gets one. It has at most 20,000 documents and 64 MiB, and the gateway checks all of it before any change. Two imports run at a time. The reply names each problem as `/LINE/field` (the first ten thousand).
+   * Imports all documents or none. Every field is kept as given, but for those that say who answers for the automation: the importer answers for what a line changes. A document replaces the one with the same `_id`; without an `_id` it gets one. It has at most 20,000 documents and 64 MiB, and the gateway checks all of it before any change. Four imports run at a time; others wait for ten seconds. The reply names each problem as `/LINE/field` (the first ten thousand).
    *
    * For the role admin.
    */

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Migration } from '../migration.ts';
 
 /**
- * The people who answer for automations, and what a listing filters by. Of a document that was there before, nobody is known (`people` is
+ * The people who answer for automations, and what a listing filters by. Of a document that was there before, no person is known (`people` is
  * null): it does not run until a person takes it.
  */
 export const automationPeople: Migration = {

@@ -4,7 +4,7 @@ import { randomHex } from '#base/random-hex.ts';
 
 const headerCountLimit = 100;
 /** Headers that a request may have once: a second one serves request smuggling or makes the credentials ambiguous. */
-const singleHeaders = ['authorization', 'content-length', 'host', 'idempotency-key', 'transfer-encoding'];
+const singleHeaders = new Set(['authorization', 'content-length', 'host', 'idempotency-key', 'transfer-encoding']);
 
 /**
  * Refuses faults by RFC 9112 that Node accepts, and more headers than the limit. Faults of the head
@@ -16,8 +16,7 @@ export function checkFraming(request: IncomingMessage): void {
   const { rawHeaders } = request;
   if (rawHeaders.length > 2 * headerCountLimit)
     throw new GatewayError('headers-too-large', `The request has more than ${headerCountLimit} headers.`, { headers: closing });
-  const repeated = singleHeaders.find((name) => isRepeated(rawHeaders, name));
-  if (repeated !== undefined) throw malformed(`The request has the header ${repeated} twice; send it once.`);
+  checkRepeated(rawHeaders);
   checkHost(request);
   checkTarget(request);
   const coding = request.headers['transfer-encoding'];
@@ -26,6 +25,16 @@ export function checkFraming(request: IncomingMessage): void {
     throw malformed('The request has both Transfer-Encoding and Content-Length; send one of them.');
   if (request.httpVersion !== '1.1') throw malformed('Transfer-Encoding needs HTTP/1.1 (RFC 9112 6.1).');
   if (coding.toLowerCase() !== 'chunked') throw malformed('The only supported transfer coding is chunked.');
+}
+
+function checkRepeated(rawHeaders: readonly string[]): void {
+  const seen = new Set<string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]?.toLowerCase() ?? '';
+    if (!singleHeaders.has(name)) continue;
+    if (seen.has(name)) throw malformed(`The request has the header ${name} twice; send it once.`);
+    seen.add(name);
+  }
 }
 
 /** `name` in lower case. */

@@ -35,11 +35,17 @@ export function written(response: ServerResponse, chunk: Buffer, limit = pieceLi
   });
 }
 
-/** Ends the reply with these bytes. Where the operating system does not take them at once, the caller has `limit` milliseconds. */
+/**
+ * Ends the reply with these bytes, together with all other replies of this iteration of the event loop. Where the operating system does not
+ * take them at once, the caller has `limit` milliseconds. As latin1 text Node writes head and body in one piece, which halves the cost.
+ */
 export function endReply(response: ServerResponse, last: Buffer | string, limit = pieceLimit): void {
-  if (response.destroyed) return;
-  response.end(last);
-  if (response.writableLength === 0) return;
-  const timer = setTimeout(() => breakOffReply(response), limit);
-  response.once('close', () => clearTimeout(timer));
+  setImmediate(() => {
+    if (response.destroyed) return;
+    if (typeof last === 'string') response.end(last);
+    else response.end(last.toString('latin1'), 'latin1');
+    if (response.writableLength === 0) return;
+    const timer = setTimeout(() => breakOffReply(response), limit);
+    response.once('close', () => clearTimeout(timer));
+  });
 }

@@ -34,7 +34,7 @@ function importRoute(catalogue: AutomationCatalogue): Route {
       operationId: 'importAutomations',
       summary: 'Import automations (NDJSON)',
       description:
-        'Imports all documents or none. Every field is kept as given, but for those that say who answers for the automation: the importer answers for what a line changes. A document replaces the one with the same `_id`; without an `_id` it gets one. It has at most 20,000 documents and 64 MiB, and the gateway checks all of it before any change. Two imports run at a time. The reply names each problem as `/LINE/field` (the first ten thousand).',
+        'Imports all documents or none. Every field is kept as given, but for those that say who answers for the automation: the importer answers for what a line changes. A document replaces the one with the same `_id`; without an `_id` it gets one. It has at most 20,000 documents and 64 MiB, and the gateway checks all of it before any change. Four imports run at a time; others wait for ten seconds. The reply names each problem as `/LINE/field` (the first ten thousand).',
       success: {
         status: 200,
         description: 'How many documents were imported, and how many of them replaced another.',

@@ -203,7 +203,7 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
       operationId: 'patchAutomation',
       summary: 'Change parts of an automation (JSON merge patch, RFC 7396)',
       description:
-        'A null member removes the field, an object is merged, any other value replaces the field. The media type `application/json` has the same meaning. A patch of `nextRunAt` alone to `null` pauses the schedule, and to `next` resumes it with its next time from now: whoever may run the automation may do both. A pause by a person who may write the workflow is ended only by such a person.',
+        'A null member removes the field, an object is merged, any other value replaces the field. The media type `application/json` has the same meaning. A patch of `nextRunAt` alone to `null` pauses the schedule, and to `next` resumes it with its next time from now: callers that may run the automation may do both. A pause by a person who may write the workflow is ended only by such a person.',
       pathParameters,
       requestHeaders: conditions,
       success: {
