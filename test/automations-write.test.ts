@@ -104,6 +104,8 @@ describe('creating', () => {
     const { lastUpdated, ...rest } = data;
     assert.deepEqual(rest, {
       scheduleFrom: '2026-03-02T00:00:00.000Z',
+      owner: 'admin-user',
+      scheduledBy: 'admin-user',
       gbac: { write: ['ops'], read: [] },
       description: 'Ä "quoted" 😀',
       workflowId: 'w',
@@ -285,7 +287,7 @@ describe('changing and deleting', () => {
       lastModifiedBy: 'admin-user',
       lastRunAt: '2026-01-01T00:00:00.000Z',
     });
-    assert.deepEqual(Object.keys(data), ['lastUpdated']);
+    assert.deepEqual(Object.keys(data), ['lastUpdated', 'owner', 'scheduledBy']);
   });
 
   test('a merge patch removes what is null, merges objects, replaces lists', async () => {
@@ -297,10 +299,10 @@ describe('changing and deleting', () => {
     const body = { repeatInterval: null, data: { description: null, workflowId: 'w', gbac: { write: ['c'] } } };
     const { data, ...document } = (await call({ method: 'PATCH', id, body })).json() as Document;
     assert.deepEqual(document, { _id: id, name: 'patched', lastModifiedBy: 'admin-user' });
-    const { lastUpdated: _, ...rest } = data;
+    const { lastUpdated: _, owner: _owner, scheduledBy: _by, ...rest } = data;
     assert.deepEqual(rest, { formId: 'f', gbac: { write: ['c'], read: ['a'] }, workflowId: 'w' });
     const bare = (await call({ method: 'PATCH', id, body: { data: null } })).json() as Document;
-    assert.deepEqual(Object.keys(bare.data), ['lastUpdated']);
+    assert.deepEqual(Object.keys(bare.data), ['lastUpdated', 'owner', 'scheduledBy']);
   });
 
   test('a merge patch may come as application/json, with the same effect and with the same refusals', async () => {

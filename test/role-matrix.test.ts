@@ -93,6 +93,13 @@ const rows: readonly Row[] = [
   })),
   {
     method: 'POST',
+    path: '/automation_catalog/automations/{id}/take',
+    target: '/automation_catalog/automations/none/take',
+    answers: 404,
+    may: ['admin', 'engineering'],
+  },
+  {
+    method: 'POST',
     path: '/automation_catalog/import',
     body: { name: '' },
     mediaType: 'application/x-ndjson',

@@ -43,8 +43,8 @@ function gatewayOn(
   const usual: DecidingOptions = {
     automations: createDueAutomations(database),
     createWith: (work) => runs.changeWith(work),
-    async start({ automation, due, schedule }) {
-      owners.push(automation.lastModifiedBy ?? '');
+    async start({ automation, people, due, schedule }) {
+      owners.push(people.scheduler?.username ?? '');
       const { _id: id, name } = automation;
       return { run: newRun({ automation: { id, name }, startedBy: { schedule, due } }) };
     },
@@ -220,9 +220,9 @@ eachStore((store) => {
     assert.deepEqual(await runsOf(gateway, id), ['2020-01-01T00:00', '2020-01-02T00:00']);
   });
 
-  test('an automation without its workflow is not due, and runs once when the workflow comes', async (t) => {
+  test('an automation without its workflow is not due, and runs once when a writer takes it after the workflow came', async (t) => {
     const gateway = await opened(t, store, '2026-05-01T00:00Z');
-    const { clock, scheduler, database } = gateway;
+    const { clock, scheduler, database, catalogue } = gateway;
     const given = { nextRunAt: '2026-05-01T00:00Z', repeatInterval: '1 hour' };
     const later = await created(gateway, { name: 'a', ...given, data: { workflowId: 'lab.later' } });
     const other = await created(gateway, { name: 'b', ...given, data: { workflowId: 'Lab.Sync' } });
@@ -231,9 +231,12 @@ eachStore((store) => {
     await scheduler.round();
     await storeWorkflow(database, 'lab.later');
     await scheduler.round();
-    for (const id of [other, without]) {
+    for (const id of [other, without, later]) {
       assert.deepEqual([await runsOf(gateway, id), await nextOf(gateway, id)], [[], '2026-05-01T00:00']);
+      await catalogue.take({ principal, id, preconditions: {} });
     }
+    await scheduler.round();
+    for (const id of [other, without]) assert.deepEqual(await runsOf(gateway, id), []);
     assert.deepEqual([await runsOf(gateway, later), await nextOf(gateway, later)], [['2026-05-01T03:00'], '2026-05-01T04:00']);
   });
 
@@ -252,11 +255,12 @@ eachStore((store) => {
       { _id: 'hourly', name: 'hourly', data, nextRunAt, repeatInterval: '1 hour' },
       { _id: 'soon', name: 'soon', data, nextRunAt, repeatInterval: '20 minutes' },
     ];
-    await catalogue.import(
-      (async function* () {
+    await catalogue.import({
+      principal,
+      source: (async function* () {
         yield Buffer.from(old.map((each) => JSON.stringify(each)).join('\n'));
       })(),
-    );
+    });
     await scheduler.round();
     const state = async (id: string) => [await runsOf(gateway, id), await nextOf(gateway, id)];
     assert.deepEqual(await state('once'), [[], undefined]);

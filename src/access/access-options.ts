@@ -62,6 +62,8 @@ export interface IssuerOptions {
   readonly rolesClaim: string;
   readonly groupsClaim: string;
   readonly algorithms: readonly SignatureAlgorithm[];
+  /** Milliseconds after a token for which its roles and groups count where its person is absent; 0: they never do. */
+  readonly remember: number;
   /** The id under which the console is a public client of the issuer. Absent: people cannot log in by it. */
   readonly consoleClientId?: string;
 }

@@ -10,6 +10,8 @@ import { createBasicAuthenticator } from './basic-authenticator.ts';
 import { createCredentialCheck } from './credential-check.ts';
 import { createGatewayTokens } from './gateway-tokens.ts';
 import { createIssuerLogins, type IssuerLogins } from './issuer-logins.ts';
+import { createKnownPersonStore } from './known-person-store.ts';
+import { createKnownPersons } from './known-persons.ts';
 import { createLoginCookie } from './login-binding.ts';
 import { createLoginThrottle } from './login-throttle.ts';
 import { createLoginThrottleStore } from './login-throttle-store.ts';
@@ -44,7 +46,7 @@ export interface Access extends Sessions {
    * such as the run of a schedule. `undefined` if the configuration has no such user or client.
    */
   principalNamed(username: string): Principal | undefined;
-  /** The principal that the gateway knows by this id: a user or client of the configuration in force. */
+  /** A user or client of the configuration in force, or a person of an issuer, as the last token said it. Rejects with `store-unavailable`. */
   readonly principalNow: PrincipalNow;
   /** All known principals, as they are now. */
   knownPrincipals(): Promise<readonly Principal[]>;
@@ -95,17 +97,15 @@ export async function createAccess({
   const verifier = createPasswordVerifier({ concurrency: 2, queue: 32, ...(matches === undefined ? {} : { matches }) });
   const check = createCredentialCheck({ throttle, verifier, log, watcher });
   const tokens = createGatewayTokens({ keys, clock });
-  const bearer = createTokenAuthenticator({ rules, tokens, revocations, clock, log });
+  const persons = createKnownPersons({ rules, store: createKnownPersonStore(database), clock, log, isShort });
+  const bearer = createTokenAuthenticator({ rules, tokens, revocations, clock, log, persons });
   const basic = createBasicAuthenticator({ rules, check, clock });
 
-  const maintain = async (): Promise<void> => {
+  const maintenance = maintain(log, async () => {
     await keys.maintain(current.tokenLifetime);
     await revokedTokens.purge(clock.now() - revocationsKeptFor);
-    await throttle.purge();
-  };
-  const maintenance = every(maintenanceInterval, maintain, () =>
-    log.warn('the maintenance of tokens and login throttles failed; the gateway tries again in a minute'),
-  );
+    await Promise.all([throttle.purge(), persons.purge()]);
+  });
 
   return {
     ...createSessions({ rules, check, tokens, revocations, clock, ended: (jti) => bearer.end(jti), sessionCookie }),
@@ -116,6 +116,7 @@ export async function createAccess({
       throttle,
       ended: revokedTokens,
       fetch,
+      persons,
       loginCookie: createLoginCookie({ secure: secureCookies, path: loginPath }),
       sessionCookie,
       clock,
@@ -125,7 +126,7 @@ export async function createAccess({
     cookieName: sessionCookie.name,
     principalNamed: (username) => current.accounts.named(username)?.principal,
     knownPrincipals: async () => current.accounts.principals(),
-    principalNow: async (id) => current.accounts.named(id)?.principal,
+    principalNow: async (id) => current.accounts.named(id)?.principal ?? (await persons.find(id)),
     reload(next) {
       current = createAccessRules({ config: next, fetch, clock, log, previous: current });
       bearer.clear();
@@ -133,4 +134,10 @@ export async function createAccess({
     },
     close: () => maintenance.stop(),
   };
+}
+
+function maintain(log: Log, work: () => Promise<void>): ReturnType<typeof every> {
+  return every(maintenanceInterval, work, () =>
+    log.warn('the maintenance of tokens, login throttles and known persons failed; the gateway tries again in a minute'),
+  );
 }

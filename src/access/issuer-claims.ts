@@ -19,7 +19,7 @@ export interface ClaimRules {
   readonly types: ReadonlySet<string>;
 }
 
-interface VerifiedClaims {
+export interface VerifiedClaims {
   readonly claims: JWTPayload;
   /** Milliseconds since the epoch, a safe integer for any `exp` that the issuer sent. */
   readonly expiresAt: number;

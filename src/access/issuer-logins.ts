@@ -6,6 +6,7 @@ import type { AccessRules, TrustedIssuer } from './access-rules.ts';
 import type { AccessWatcher, CredentialCheckOutcome } from './access-watcher.ts';
 import { authorizationAddress, identify, readLoginReply } from './code-flow.ts';
 import { type GatewayTokens, type TokenHolder, tokenFits } from './gateway-tokens.ts';
+import type { KnownPersons } from './known-persons.ts';
 import { type LoginBinding, type LoginCookie, type LoginState, loginSeconds } from './login-binding.ts';
 import { asLoginFailed, LoginFailed, type LoginFailure } from './login-failure.ts';
 import type { LoginThrottle } from './login-throttle.ts';
@@ -58,6 +59,7 @@ interface IssuerLoginsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly watcher: AccessWatcher;
+  readonly persons: Pick<KnownPersons, 'note'>;
 }
 
 /** An issuer by which people can log in. */
@@ -219,7 +221,7 @@ function alreadyEnded(): LoginFailed {
 async function personOf(
   { issuer: { issuer, keys, fingerprint, clientId }, binding, state, ...returned }: Returned,
   rules: AccessRules,
-  { fetch, clock }: IssuerLoginsOptions,
+  { fetch, clock, persons }: IssuerLoginsOptions,
 ): Promise<{ readonly holder: TokenHolder; readonly principal: Principal }> {
   const verifier = binding.verifierOf(state.id);
   const nonce = binding.nonceOf(state.id);
@@ -228,6 +230,7 @@ async function personOf(
   const isTaken = (name: string): boolean => accounts.isTaken(name);
   const principal = principalOfClaims(claims, { ...issuer, customRoles, isTaken });
   if (principal?.subject === undefined) throw new LoginFailed('not-valid', 'the ID token has an unusable name');
+  await persons.note(issuer, principal, claims);
   const { preferred_username: preferred } = claims;
   const { subject: name, roles, groups } = principal;
   const known = { kind: 'oidc', name, fingerprint, issuer: issuer.issuer, roles, groups } as const;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { principalOfClaims } from './oidc-claims.ts';
+import { areGroupsLeftOut, principalOfClaims } from './oidc-claims.ts';
 import { customRole } from './principal.ts';
 
 const names = {
@@ -12,19 +12,40 @@ const names = {
 };
 
 test('a role of the operator is one of the roles that claims can give', () => {
-  assert.deepEqual(principalOfClaims({ sub: 's', roles: 'noc readonly pilot' }, names)?.roles, ['readonly', 'noc']);
+  assert.deepEqual(principalOfClaims({ sub: 's', roles: ['noc', 'readonly', 'pilot'] }, names)?.roles, ['readonly', 'noc']);
 });
 
-test('roles and groups are arrays or texts, and unknown roles are dropped', () => {
-  assert.deepEqual(principalOfClaims({ sub: 's', roles: ['admin', 'pilot', 7, 'admin'], groups: 'noc, core  edge' }, names), {
-    id: 'oidc:["https://a","s"]',
-    username: 's',
-    roles: ['admin'],
-    groups: ['noc', 'core', 'edge'],
-    issuer: 'https://a',
-    subject: 's',
-  });
-  assert.deepEqual(principalOfClaims({ sub: 's', roles: 'apiread readonly' }, names)?.roles, ['readonly', 'apiread']);
+test('roles and groups are arrays or one text, and unknown roles are dropped', () => {
+  assert.deepEqual(
+    principalOfClaims({ sub: 's', roles: ['admin', 'pilot', 7, 'admin'], groups: ['noc', 'core', 'noc'] }, names),
+    {
+      id: 'oidc:["https://a","s"]',
+      username: 's',
+      roles: ['admin'],
+      groups: ['noc', 'core'],
+      issuer: 'https://a',
+      subject: 's',
+    },
+  );
+});
+
+test('a claim that is one text is one name, with its spaces and commas', () => {
+  const claims = { sub: 's', roles: 'Helpdesk admin', groups: 'friends of noc-leads, EMEA' };
+  assert.deepEqual(principalOfClaims(claims, names)?.roles, [], 'admin is a part of another name');
+  assert.deepEqual(principalOfClaims(claims, names)?.groups, ['friends of noc-leads, EMEA']);
+  assert.deepEqual(principalOfClaims({ sub: 's', roles: 'admin' }, names)?.roles, ['admin']);
+  assert.deepEqual(principalOfClaims({ sub: 's', roles: '', groups: '' }, names)?.groups, []);
+});
+
+test('scope alone is a list of words', () => {
+  const scoped = { ...names, rolesClaim: 'scope' };
+  assert.deepEqual(principalOfClaims({ sub: 's', scope: 'openid readonly  noc' }, scoped)?.roles, ['readonly', 'noc']);
+});
+
+test('groups are left out where a token names another place for that claim', () => {
+  assert.ok(areGroupsLeftOut({ _claim_names: { groups: 'src1' } }, 'groups'));
+  for (const elsewhere of [undefined, null, 'groups', { roles: 'src1' }, {}])
+    assert.equal(areGroupsLeftOut({ _claim_names: elsewhere }, 'groups'), false, JSON.stringify(elsewhere));
 });
 
 test('a claim may be nested, and a claim whose name contains dots comes first', () => {

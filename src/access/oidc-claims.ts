@@ -30,9 +30,9 @@ export function principalOfClaims(
   const name = [preferred, subject].find((each) => typeof each === 'string' && each !== '');
   if (!isReadable(subject) || !isReadable(name)) return undefined;
   const username = isTaken(name) ? `${name}@${issuer}` : name;
-  const named = new Set(listOf(claimAt(claims, rolesClaim)));
+  const named = new Set(namesIn(claims, rolesClaim));
   const roles: readonly RoleName[] = [...knownRoles, ...customRoles].filter((role) => named.has(role));
-  const groups = [...new Set(listOf(claimAt(claims, groupsClaim)))];
+  const groups = namesIn(claims, groupsClaim);
   // `sub` is unique only within its issuer, and `preferred_username` is not unique (OpenID Connect Core, section 5.7).
   const id = idOfIssuer(issuer, subject);
   return Object.freeze({ id, username, roles, groups, issuer, subject });
@@ -56,8 +56,19 @@ function claimAt(claims: Claims, name: string): unknown {
   return value;
 }
 
-/** The strings of an array, or a string split at spaces and commas. RFC 8693 `scope` and many directories send the latter. */
-function listOf(value: unknown): readonly string[] {
-  if (typeof value === 'string') return value.split(/[\s,]+/u).filter((part) => part !== '');
-  return Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : [];
+/** Each name that a claim lists, once. One string is one name, since names of a directory have spaces; `scope` is a list of words (RFC 8693). */
+export function namesIn(claims: Claims, claim: string): readonly string[] {
+  const value = claimAt(claims, claim);
+  if (typeof value === 'string')
+    return claim === 'scope' ? [...new Set(value.split(' '))].filter(Boolean) : [value].filter(Boolean);
+  return Array.isArray(value) ? [...new Set(value.filter((entry) => typeof entry === 'string'))] : [];
+}
+
+/**
+ * Whether the issuer left the groups out of the token, because there are too many. It names another place for them then (OpenID Connect
+ * Core, section 5.6.2).
+ */
+export function areGroupsLeftOut(claims: Claims, groupsClaim: string): boolean {
+  const { _claim_names: elsewhere } = claims;
+  return typeof elsewhere === 'object' && elsewhere !== null && Object.hasOwn(elsewhere, groupsClaim);
 }

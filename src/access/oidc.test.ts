@@ -77,6 +77,7 @@ async function open(t: TestContext, issuer: Issuer, changes: Partial<IssuerOptio
     rolesClaim: 'roles',
     groupsClaim: 'groups',
     algorithms: ['ES256', 'RS256'],
+    remember: 30 * 86_400_000,
   };
   const { access } = await openAccess(t, {
     database,

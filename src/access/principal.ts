@@ -30,6 +30,12 @@ export function hasRole(principal: Pick<Principal, 'roles'>, wanted: readonly Ro
   return wanted.some((role) => principal.roles.includes(role));
 }
 
+/** The issuer in such an id; undefined in that of a user or client. */
+export function issuerOfId(id: string): string | undefined {
+  const [, issuer] = /^oidc:\[("(?:[^"\\]|\\.)*"),/u.exec(id) ?? [];
+  return issuer === undefined ? undefined : (JSON.parse(issuer) as string);
+}
+
 /** The user, client or token subject for which a call is made, with its roles and groups. */
 export interface Principal {
   /**

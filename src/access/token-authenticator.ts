@@ -4,6 +4,7 @@ import type { Log } from '#base/log.ts';
 import type { AccessRules } from './access-rules.ts';
 import type { Authentication, RequestOrigin } from './authentication.ts';
 import { type GatewayTokens, gatewayIssuer } from './gateway-tokens.ts';
+import type { KnownPersons } from './known-persons.ts';
 import type { Principal } from './principal.ts';
 import type { Revocations } from './revocations.ts';
 import type { RefusedToken } from './token-fault.ts';
@@ -53,6 +54,7 @@ interface TokenAuthenticatorOptions {
   readonly revocations: Revocations;
   readonly clock: Clock;
   readonly log: Log;
+  readonly persons: Pick<KnownPersons, 'note'>;
 }
 
 export function createTokenAuthenticator({
@@ -61,6 +63,7 @@ export function createTokenAuthenticator({
   revocations,
   clock,
   log,
+  persons,
 }: TokenAuthenticatorOptions): TokenAuthenticator {
   const tokenLog = createTokenLog(log);
   const cache = createVerifiedCache<VerifiedToken>({ entries: 10_000 });
@@ -102,7 +105,7 @@ export function createTokenAuthenticator({
 
     async verify({ token, key, via, origin }) {
       const startedWith = rules();
-      const verdict = await judgeToken(token, via, { rules: startedWith, tokens, revocations, clock });
+      const verdict = await judgeToken(token, via, { rules: startedWith, tokens, revocations, clock, persons });
       if ('refused' in verdict) {
         tokenLog.refused(origin, verdict);
         throw tokenInvalid();

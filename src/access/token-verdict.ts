@@ -4,7 +4,8 @@ import type { Clock } from '#base/clock.ts';
 import type { AccessRules } from './access-rules.ts';
 import type { Authentication } from './authentication.ts';
 import { type AccountHolder, type GatewayTokens, gatewayIssuer, type IssuerHolder } from './gateway-tokens.ts';
-import { verifiedClaims } from './issuer-claims.ts';
+import { type VerifiedClaims, verifiedClaims } from './issuer-claims.ts';
+import type { KnownPersons } from './known-persons.ts';
 import { principalOfClaims } from './oidc-claims.ts';
 import type { Principal } from './principal.ts';
 import type { Revocations } from './revocations.ts';
@@ -35,6 +36,7 @@ interface JudgeOptions {
   readonly tokens: GatewayTokens;
   readonly revocations: Revocations;
   readonly clock: Clock;
+  readonly persons: Pick<KnownPersons, 'note'>;
 }
 
 /** A fault if the token is not valid. Rejects with 503 if the gateway cannot decide that now. */
@@ -60,7 +62,7 @@ interface RevocableToken {
 export async function revocableToken(
   token: string,
   via: 'bearer' | 'session',
-  options: Omit<JudgeOptions, 'revocations'>,
+  options: Omit<JudgeOptions, 'revocations' | 'persons'>,
 ): Promise<RevocableToken | undefined> {
   const issuer = issuerOf(token);
   if (typeof issuer !== 'string') return undefined;
@@ -121,13 +123,15 @@ async function judgeForeign(
   issuer: string,
   options: JudgeOptions,
 ): Promise<TokenVerdict | RefusedToken> {
-  const { revocations, clock } = options;
+  const { revocations, clock, persons, rules } = options;
   const verified = await verifyForeign(token, via, issuer, options);
   if ('refused' in verified) return verified;
-  const { principal, expiresAt } = verified;
+  const { principal, claims, expiresAt } = verified;
   const jti = foreignId(token);
   const checkedAt = clock.monotonic();
   if (await revocations.isRevoked(jti)) return { refused: 'revoked', subject: principal.subject ?? '' };
+  const trusted = rules.issuers.get(issuer);
+  if (trusted !== undefined) await persons.note(trusted.issuer, principal, claims);
   const authentication = Object.freeze({ principal, via: 'oidc' } as const);
   return { authentication, expiresAt: Math.min(expiresAt, clock.now() + oidcTrustedFor), jti, checkedAt };
 }
@@ -138,12 +142,16 @@ async function judgeForeign(
  */
 const acceptableTypes: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
 
+interface VerifiedPerson extends VerifiedClaims {
+  readonly principal: Principal;
+}
+
 async function verifyForeign(
   token: string,
   via: 'bearer' | 'session',
   issuer: string,
   { rules, clock }: Pick<JudgeOptions, 'rules' | 'clock'>,
-): Promise<(Pick<TokenVerdict, 'expiresAt'> & { readonly principal: Principal }) | RefusedToken> {
+): Promise<VerifiedPerson | RefusedToken> {
   // A session cookie holds only tokens that /login issued.
   if (via === 'session') return { refused: 'no token of /login' };
   const trusted = rules.issuers.get(issuer);
@@ -154,7 +162,7 @@ async function verifyForeign(
   const { customRoles, accounts } = rules;
   const isTaken = (name: string): boolean => accounts.isTaken(name);
   const principal = principalOfClaims(verified.claims, { issuer, rolesClaim, groupsClaim, customRoles, isTaken });
-  return principal === undefined ? { refused: 'unusable name' } : { principal, expiresAt: verified.expiresAt };
+  return principal === undefined ? { refused: 'unusable name' } : { principal, ...verified };
 }
 
 /**

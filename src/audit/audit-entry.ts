@@ -31,6 +31,8 @@ export interface AuditFacts {
   readonly redirects?: readonly string[] | undefined;
   /** The automation that a request created, changed or deleted, or that was skipped. */
   readonly automation?: { readonly _id: string; readonly name: string } | undefined;
+  /** What a request imported: how many automations, and the `_id`s of the first hundred. */
+  readonly imported?: { readonly documents: number; readonly ids: readonly string[] } | undefined;
   /** When an automation that was skipped was due (ISO 8601). */
   readonly due?: string | undefined;
   /** The workflow that a request stored, took or deleted, or whose tombstone it removed; without `version` all versions. */

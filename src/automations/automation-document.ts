@@ -10,6 +10,7 @@ import { documentLimits, importedAutomationSchema } from './automation-schema.ts
 import { cronFault } from './cron.ts';
 import { parseRepeatInterval } from './repeat-interval.ts';
 import { sortKey } from './sort-key.ts';
+import { resumeWord, steeringOf } from './steered-schedule.ts';
 import { timeZoneFault } from './time-zone.ts';
 
 /** An automation as a caller gives it, its timestamps with any offset. Fields that the gateway sets may be there, with any value. */
@@ -44,7 +45,6 @@ export function readImported(
     ...contentProblems(value),
     ...timeProblems(value, '/data/lastUpdated'),
     ...timeProblems(value, '/data/scheduleFrom'),
-    ...keyProblems(value, '/lastModifiedBy', documentLimits.key),
   ];
   if (problems.length > 0) return { kind: 'problems', problems };
   const automation = inUtc(value as ImportedAutomation);
@@ -73,6 +73,17 @@ export function contentProblems(value: unknown): readonly RequestProblem[] {
     ...keyProblems(value, '/name', documentLimits.nameKey),
     ...keyProblems(value, '/data/workflowId', documentLimits.key),
     ...keyProblems(value, '/data/formId', documentLimits.key),
+  ];
+}
+
+/** As `contentProblems`, of a patch, in which `nextRunAt` may be `next`. */
+export function patchProblems(patch: unknown): readonly RequestProblem[] {
+  if (steeringOf(patch) !== undefined) return [];
+  if (textAt(patch, '/nextRunAt') !== resumeWord) return contentProblems(patch);
+  const { nextRunAt: _, ...rest } = patch as Readonly<Record<string, unknown>>;
+  return [
+    { pointer: '/nextRunAt', detail: 'is "next", which is alone in a patch; send the rest in another one' },
+    ...contentProblems(rest),
   ];
 }
 

@@ -3,9 +3,9 @@ import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import type { DueAutomation, DueAutomations } from './automation-due.ts';
 import { documentRows } from './automation-list-store.ts';
-import { automationOf } from './automation-row.ts';
+import { automationOf, peopleOf } from './automation-row.ts';
 import { keyOfTime, timeOf } from './run-facts.ts';
-import { exactKey } from './sort-key.ts';
+import { workflowsAmong } from './workflow-lookup-store.ts';
 
 export function createDueAutomations({ query, read }: Pick<Database, 'query' | 'read'>): DueAutomations {
   return {
@@ -14,6 +14,7 @@ export function createDueAutomations({ query, read }: Pick<Database, 'query' | '
         .selectFrom('automation')
         .select(['number', 'next_run_at_key'])
         .where('next_run_at_key', 'is not', null)
+        .where('held', '=', 0)
         .where(hasWorkflow)
         .orderBy('next_run_at_key')
         .limit(limit + 1)
@@ -52,12 +53,18 @@ const hasWorkflow = sql<SqlBool>`exists (select 1 from workflow where workflow.i
 
 /** Those that are due, and whose workflow exists. */
 async function dueAmong(read: Kysely<Tables>, numbers: readonly number[], now: number): Promise<readonly DueAutomation[]> {
-  const rows = await documentRows(read).select(['id', 'next_run_given_key']).where('automation.number', 'in', numbers).execute();
+  const rows = await documentRows(read)
+    .select(['id', 'next_run_given_key'])
+    .where('automation.number', 'in', numbers)
+    .where('held', '=', 0)
+    .execute();
   const found = rows.map((row) => {
     const automation = automationOf(row);
+    const people = peopleOf(row.people);
     return {
       key: row.id,
       automation,
+      people,
       due: automation.nextRunAt === undefined ? Infinity : Date.parse(automation.nextRunAt),
       written: row.next_run_given_key === null ? undefined : timeOf(row.next_run_given_key),
     };
@@ -71,10 +78,4 @@ async function dueAmong(read: Kysely<Tables>, numbers: readonly number[], now: n
 
 function workflowOf({ data }: DueAutomation['automation']): string {
   return data?.workflowId ?? '';
-}
-
-async function workflowsAmong(read: Kysely<Tables>, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set();
-  const rows = await read.selectFrom('workflow').select('id').where('id', 'in', ids.map(exactKey)).distinct().execute();
-  return new Set(rows.map(({ id }) => Buffer.from(id).toString('utf8')));
 }

@@ -1,9 +1,11 @@
 import type { Automation } from './automation.ts';
+import type { AutomationPeople } from './automation-people.ts';
 
 /** An automation that is due. */
 export interface DueAutomation {
   readonly key: Uint8Array;
   readonly automation: Automation;
+  readonly people: AutomationPeople;
   /** The `nextRunAt` that its owner wrote last. */
   readonly written: string | undefined;
   /** Milliseconds since the epoch. */
@@ -19,7 +21,7 @@ export interface NextRun {
   readonly startedAt: string | undefined;
 }
 
-/** The automations by their `nextRunAt`. Only those count whose workflow exists. */
+/** The automations by their `nextRunAt`. Only those count whose workflow exists, and whose authors are known and may have named it. */
 export interface DueAutomations {
   /** At most `limit` that are due at `now`, the earliest first, and the earliest time after `now`, where fewer are due. */
   find(options: { readonly now: number; readonly limit: number }): Promise<{

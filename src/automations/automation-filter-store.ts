@@ -1,8 +1,8 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Database } from '#database/database.ts';
 import { keyColumns } from './automation-row.ts';
-import type { TextFilter } from './list-options.ts';
-import { keyBehind, sortKey } from './sort-key.ts';
+import type { PersonFilter, TextFilter } from './list-options.ts';
+import { exactKey, keyBehind, sortKey } from './sort-key.ts';
 
 interface Matching {
   readonly dialect: Database['dialect'];
@@ -25,4 +25,8 @@ export function matches({ kind, field, text }: TextFilter, { dialect, isCut }: M
   return dialect === 'postgres'
     ? sql<SqlBool>`position(${key}::bytea in ${column}) > 0`
     : sql<SqlBool>`instr(${column}, ${key}) > 0`;
+}
+
+export function hasPerson({ kind, person }: PersonFilter): RawBuilder<SqlBool> {
+  return sql<SqlBool>`automation.number in (select number from automation_person where kind = ${kind} and name = ${exactKey(person)})`;
 }

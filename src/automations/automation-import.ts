@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { NamedPrincipal } from '#access/people.ts';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 import { readEnvelope } from '#json/json-envelope.ts';
 import { opaqueMembers } from '#json/opaque-member.ts';
@@ -9,6 +10,7 @@ import { inputPointer, withInput } from './automation-input.ts';
 import { documentText, parseDocument } from './automation-row.ts';
 import { documentLimits } from './automation-schema.ts';
 import type { AutomationStore, AutomationWriter, Conflict } from './automation-store.ts';
+import { createImportedPeople } from './imported-people.ts';
 import { type NdjsonLine, ndjsonLines } from './ndjson-lines.ts';
 
 /** The progress of an import. Every line of a transaction is read and validated before its first is written. */
@@ -24,12 +26,16 @@ export interface ImportResult {
   readonly imported: number;
   /** How many of them replaced a document with the same `_id`. */
   readonly replaced: number;
+  /** The `_id`s of the first hundred. */
+  readonly ids: readonly string[];
 }
 
 interface ImportOptions {
   readonly store: AutomationStore;
   /** NDJSON: a document a line, of 1 MiB at most. */
   readonly source: AsyncIterable<Buffer>;
+  /** Answers for what the lines change. Absent: no person does, and such an automation does not run until a person takes it. */
+  readonly importer?: NamedPrincipal | undefined;
   /** Aborts the import with its reason, until the transaction ends; then it changes nothing. */
   readonly interruption?: AbortSignal | undefined;
   /** Called often. */
@@ -42,7 +48,7 @@ interface ImportOptions {
 const importLimits = { documents: 20_000, bytes: 64 * 1024 ** 2 } as const;
 
 /**
- * Imports documents as they are in one transaction, all or nothing. A document replaces the one with the same `_id`. Rejects with
+ * Imports documents in one transaction, all or nothing, as they are but for the people. A document replaces the one with the same `_id`. Rejects with
  * `invalid-request` (400) and all bad lines, by the pointers `/LINE/field`, and with `import-too-large` (413) beyond the limits. Where names
  * of other automations are the only problem, it rejects with `automation-exists` (409).
  */
@@ -62,8 +68,8 @@ export function importPortions(options: ImportOptions): Promise<ImportResult> {
 
 /** `onFull` is called where a transaction is full, and there is another line. */
 async function importAll(options: ImportOptions, onFull: () => void): Promise<ImportResult> {
-  const { store, interruption, onProgress, onStored } = options;
-  const result = { imported: 0, replaced: 0 };
+  const { store, interruption, onProgress, onStored, importer } = options;
+  const result: Writable<ImportResult> = { imported: 0, replaced: 0, ids: [] };
   const reader = createReader(options);
   try {
     for (let stored = 0; ; ) {
@@ -73,8 +79,9 @@ async function importAll(options: ImportOptions, onFull: () => void): Promise<Im
         interruption?.throwIfAborted();
         onProgress?.({ step: 'writing', lines: result.imported + documents, bytes });
       };
-      result.replaced += await store.change((writer) => portion.write(writer, written));
+      result.replaced += await store.change((writer) => portion.write(writer, { importer, onBatch: written }));
       result.imported += portion.lines;
+      result.ids = [...result.ids, ...portion.ids(idsAtMost - result.ids.length)];
       stored = portion.lastLine;
       onStored?.(stored);
       if (isLast) return result;
@@ -83,6 +90,10 @@ async function importAll(options: ImportOptions, onFull: () => void): Promise<Im
     await reader.close();
   }
 }
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
+const idsAtMost = 100;
 
 /** Reads the lines of one transaction after the other. */
 function createReader({ source, interruption, onProgress }: ImportOptions) {
@@ -142,6 +153,7 @@ function createPortion(stored: number) {
     get lastLine() {
       return lastLine;
     },
+    ids: (limit: number): readonly string[] => read.slice(0, limit).map(({ text }) => parseDocument(text.toString('utf8'))._id),
     isFull: () => lines >= importLimits.documents || bytes >= importLimits.bytes,
     add(line: NdjsonLine): void {
       const judged = judge(line);
@@ -155,15 +167,20 @@ function createPortion(stored: number) {
       bytes += judged.text.length;
     },
     /** Answers how many documents were replaced. */
-    async write(writer: AutomationWriter, onBatch: (written: number) => void): Promise<number> {
+    async write(writer: AutomationWriter, { importer, onBatch }: PortionWrite): Promise<number> {
       let [replaced, written] = [0, 0];
+      const people = createImportedPeople(writer, importer);
       for (const batch of batches()) {
+        await people.judge(batch.map(({ automation }) => automation));
         replaced += await writer.remove(batch.map(({ automation }) => automation._id));
         onBatch(0);
       }
       const refused: Refused[] = [];
       for (const batch of batches()) {
-        const conflicts = await writer.insert(batch.map(({ automation }) => automation));
+        const conflicts = await writer.insert(
+          batch.map(({ automation }) => people.modified(automation)),
+          { peopleOf: people.of },
+        );
         for (const { index, ...conflict } of conflicts)
           if (refused.length < refusedAtMost) refused.push({ line: batch[index]?.line ?? 0, ...conflict });
         written += batch.length;
@@ -174,6 +191,12 @@ function createPortion(stored: number) {
       return replaced;
     },
   };
+}
+
+interface PortionWrite {
+  readonly importer: NamedPrincipal | undefined;
+  /** Called often, with the number of documents written. */
+  readonly onBatch: (written: number) => void;
 }
 
 const opaqueInput = opaqueMembers([inputPointer]);

@@ -3,7 +3,7 @@ import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
-import { matches } from './automation-filter-store.ts';
+import { hasPerson, matches } from './automation-filter-store.ts';
 import { automationOf, documentColumns, documentText, keyColumns } from './automation-row.ts';
 import { type Viewer, visibleTo } from './automation-visibility-store.ts';
 import type { ListOptions } from './list-options.ts';
@@ -32,10 +32,14 @@ export function listAutomations(
   return read.transaction().execute(async (moment) => {
     // PostgreSQL would compile a query that it estimates as long; that takes longer than the query may.
     if (dialect === 'postgres') await sql`set local jit = off`.execute(moment);
-    const { filters, sort } = options;
+    const { filters, sort, people = [] } = options;
     const describes = sort === 'data.description' || filters.some(({ field }) => field === 'data.description');
     const isCut = describes && (await hasCutDescription(moment));
-    const conditions = [visibleTo(viewer), ...filters.map((filter) => matches(filter, { dialect, isCut }))];
+    const conditions = [
+      visibleTo(viewer),
+      ...filters.map((filter) => matches(filter, { dialect, isCut })),
+      ...people.map(hasPerson),
+    ];
     // SQLite would fetch each row of a range of one index.
     const hint = dialect === 'sqlite' && filters.length > 1 ? sql`not indexed` : sql``;
     const matching = sql`from automation ${hint} where ${all(conditions)}`;
@@ -44,7 +48,7 @@ export function listAutomations(
     const found = sql<SqlBool>`automation.number in (select number ${matching})`;
     // Few matches are fetched and sorted. For many, the index of the sort field is read in its order.
     const chosen = total <= sortedAtMost ? found : sql<SqlBool>`(${found}) is true`;
-    const condition = filters.length === 0 ? all(conditions) : chosen;
+    const condition = filters.length + people.length === 0 ? all(conditions) : chosen;
     const numbers = await numbersOf(moment, { options, condition, total, isCut });
     return { list: await documentsOf(moment, numbers), total };
   });

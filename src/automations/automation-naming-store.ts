@@ -1,20 +1,27 @@
 import type { Transaction } from 'kysely';
 import type { Tables } from '#database/tables.ts';
-import { textOf } from './automation.ts';
+import { type Automation, textOf } from './automation.ts';
 import { keyColumns, parseDocument } from './automation-row.ts';
 import { sortKey } from './sort-key.ts';
 
 /** Whether an automation names the workflow in `data.workflowId`, exactly. */
-export function namesWorkflow(transaction: Transaction<Tables>, workflowId: string): Promise<boolean> {
-  return isNamed(transaction, 'data.workflowId', workflowId);
+export async function namesWorkflow(transaction: Transaction<Tables>, workflowId: string): Promise<boolean> {
+  return (await automationsNaming(transaction, 'data.workflowId', workflowId)).length > 0;
 }
 
-/** Whether an automation names the form in `data.formId`, exactly. */
-export function namesForm(transaction: Transaction<Tables>, formId: string): Promise<boolean> {
-  return isNamed(transaction, 'data.formId', formId);
+/** The workflows of the automations that name the form in `data.formId`, exactly. */
+export async function workflowsNamingForm(
+  transaction: Transaction<Tables>,
+  formId: string,
+): Promise<readonly (string | undefined)[]> {
+  return (await automationsNaming(transaction, 'data.formId', formId)).map(({ data }) => data?.workflowId);
 }
 
-async function isNamed(transaction: Transaction<Tables>, field: 'data.formId' | 'data.workflowId', id: string): Promise<boolean> {
+async function automationsNaming(
+  transaction: Transaction<Tables>,
+  field: 'data.formId' | 'data.workflowId',
+  id: string,
+): Promise<readonly Automation[]> {
   // The column has the folded name, in which other ids may have the same key. They differ in case alone, so there are few.
   const rows = await transaction
     .selectFrom('automation')
@@ -22,5 +29,5 @@ async function isNamed(transaction: Transaction<Tables>, field: 'data.formId' | 
     .select('document')
     .where(keyColumns[field], '=', sortKey(id))
     .execute();
-  return rows.some(({ document }) => textOf(parseDocument(document), field) === id);
+  return rows.map(({ document }) => parseDocument(document)).filter((automation) => textOf(automation, field) === id);
 }

@@ -1,14 +1,215 @@
-import type { NamedPrincipal } from '#access/people.ts';
+import type { InvolvedPrincipal, NamedPrincipal } from '#access/people.ts';
+import type { Automation } from './automation.ts';
 
-/** Who is behind an automation. What is absent is not kept by the store. */
+/**
+ * Who answers for what an automation does. People run an automation who could not make its calls themselves. So each call of its runs must be
+ * allowed to everyone who decided what it says, and none of these people approves it.
+ */
 export interface AutomationPeople {
-  /** Who last changed its author fields. They answer for the calls of its runs; an empty list answers for none. */
-  readonly authors?: readonly NamedPrincipal[] | undefined;
-  /** Who wrote values that somebody took since: involved, without lending rights. */
-  readonly earlierAuthors?: readonly NamedPrincipal[] | undefined;
+  /** By author field; `input` has those who removed members of the input, or gave none. Another field without an entry has no known author. */
+  readonly fields: Readonly<Record<string, FieldPeople>>;
+  /** The principal that changed an author field last. */
+  readonly owner?: NamedPrincipal | undefined;
+  /** The principal that changed the schedule last. */
   readonly scheduler?: NamedPrincipal | undefined;
-  /** Who resumed its schedule. */
+  /** The principal that ended the last pause. */
   readonly resumer?: NamedPrincipal | undefined;
-  /** Who last wrote its form. */
-  readonly formWriter?: NamedPrincipal | undefined;
+  /** Set while people have paused the schedule. `isWriter`: that person may write the workflow, so only such a person ends the pause. */
+  readonly pausedBy?: (NamedPrincipal & { readonly isWriter: boolean }) | undefined;
+  /**
+   * It named a workflow that did not exist, and no person who may write the workflow has changed or taken it since. A person without that
+   * right must not become the delegate of a workflow that appears later.
+   */
+  readonly isUnconfirmed?: boolean | undefined;
+}
+
+interface FieldPeople {
+  /** Their rights count at each call. */
+  readonly authors: readonly NamedPrincipal[];
+  /** They wrote the value before another person took it over: they lend no rights, and still approve nothing. */
+  readonly former: readonly NamedPrincipal[];
+}
+
+/** No author is known: such an automation does not run until a person takes it. */
+export const noPeople: AutomationPeople = { fields: {} };
+
+/** A write of an automation. */
+interface PeopleWrite {
+  readonly people: AutomationPeople;
+  /** Undefined: the automation is created. */
+  readonly current: Automation | undefined;
+  readonly next: Automation;
+  readonly by: NamedPrincipal;
+}
+
+/** Who answers for the automation after the write. A value that is equal to the stored one keeps its people. */
+export function peopleAfterWrite(write: PeopleWrite): AutomationPeople {
+  const { people, current, next } = write;
+  const by = named(write.by);
+  const before = current === undefined ? undefined : authorFields(current);
+  const after = authorFields(next);
+  const fields: Record<string, FieldPeople> = {};
+  let isChanged = false;
+  for (const [field, text] of after) {
+    const kept = people.fields[field];
+    const isSame = before?.get(field) === text;
+    if (isSame && kept !== undefined) fields[field] = kept;
+    if (isSame) continue;
+    fields[field] = { authors: [by], former: [] };
+    isChanged = true;
+  }
+  const hasRemoved = [...(before?.keys() ?? [])].some((field) => !after.has(field));
+  const removers = removersAfter(people, { current, next, by, hasRemoved });
+  if (removers !== undefined) fields[inputField] = removers;
+  isChanged ||= hasRemoved;
+  const reschedules = scheduleText(current) !== scheduleText(next) || (isChanged && isScheduled(next));
+  const { owner, scheduler, resumer, pausedBy, isUnconfirmed } = people;
+  const pauses = current?.nextRunAt !== undefined && next.nextRunAt === undefined;
+  return {
+    fields,
+    owner: isChanged ? by : owner,
+    scheduler: reschedules ? by : scheduler,
+    // The new scheduler answers for when it runs. Who changes a schedule may write the workflow.
+    ...(reschedules ? pauses && { pausedBy: { ...by, isWriter: true } } : { resumer, pausedBy }),
+    isUnconfirmed,
+  };
+}
+
+/** What a person does to the schedule of an automation without becoming one of those who answer for it. */
+interface Steering {
+  readonly by: NamedPrincipal;
+  /** Whether that person may write the workflow. */
+  readonly isWriter: boolean;
+}
+
+/** After a pause. The pause of a writer stays one when another person pauses again. */
+export function peopleAfterPause(people: AutomationPeople, { by, isWriter }: Steering): AutomationPeople {
+  if (people.pausedBy !== undefined && (people.pausedBy.isWriter || !isWriter)) return people;
+  return { ...people, pausedBy: { ...named(by), isWriter } };
+}
+
+/** After the end of a pause. */
+export function peopleAfterResume({ pausedBy: _, ...people }: AutomationPeople, by: NamedPrincipal): AutomationPeople {
+  return { ...people, resumer: named(by) };
+}
+
+/** Whether it is not due at any time: no person that may do so answers for it. */
+export function isHeld(people: AutomationPeople, automation: Automation): boolean {
+  return people.isUnconfirmed === true || authorsOf(people, automation) === undefined;
+}
+
+/** What of the fields that make authors and of the schedule differs, by its name in the document. */
+export function decidingChanges(current: Automation | undefined, next: Automation): readonly string[] {
+  const before = authorFields(current ?? { _id: '', name: '' });
+  const after = authorFields(next);
+  const names = [...new Set([...before.keys(), ...after.keys()])];
+  const fields = names.filter((name) => before.get(name) !== after.get(name)).map((name) => `data.${name.split('/')[0]}`);
+  const isScheduled = scheduleText(current) !== scheduleText(next);
+  return [...new Set([...fields, ...(isScheduled ? ['the schedule'] : [])])];
+}
+
+/** After `principal` took the automation over: it is the author of every field, and the scheduler. */
+export function peopleAfterTake(
+  people: AutomationPeople,
+  { automation, by }: { readonly automation: Automation; readonly by: NamedPrincipal },
+): AutomationPeople {
+  const taker = named(by);
+  const take = (field: string): [string, FieldPeople] => {
+    const { authors = [], former = [] } = people.fields[field] ?? {};
+    return [field, { authors: [taker], former: distinct([...former, ...authors]).filter(({ id }) => id !== taker.id) }];
+  };
+  const names = [...authorFields(automation).keys(), ...(people.fields[inputField] === undefined ? [] : [inputField])];
+  return { ...people, fields: Object.fromEntries(names.map(take)), owner: taker, scheduler: taker };
+}
+
+/** Whose rights count, each once; undefined where the people of a field are not known. */
+export function authorsOf(people: AutomationPeople, automation: Automation): readonly NamedPrincipal[] | undefined {
+  const lists = [...authorFields(automation).keys()].map((name) => people.fields[name]?.authors);
+  const removers = people.fields[inputField]?.authors ?? [];
+  return lists.every((list) => list !== undefined) ? distinct([...lists.flat(), ...removers]) : undefined;
+}
+
+/** Everyone who had a hand in the automation; `isScheduled`: its schedule starts the run. */
+export function involvedInAutomation(
+  { fields, scheduler, resumer }: AutomationPeople,
+  { isScheduled: bySchedule }: { readonly isScheduled: boolean },
+): readonly InvolvedPrincipal[] {
+  const authors = distinct(Object.values(fields).flatMap((one) => [...one.authors, ...one.former]));
+  return [
+    ...authors.map((author) => ({ ...author, as: ['author' as const] })),
+    ...(bySchedule && scheduler !== undefined ? [{ ...scheduler, as: ['scheduler' as const] }] : []),
+    ...(bySchedule && resumer !== undefined ? [{ ...resumer, as: ['resumer' as const] }] : []),
+  ];
+}
+
+const inputField = 'input';
+
+/** The author fields with their values as text. An absent list is an empty one. A removed member of the input has no field. */
+function authorFields({ data = {} }: Automation): ReadonlyMap<string, string> {
+  const { workflowId, workflowVersion, formId, gbac = {}, input = {} } = data;
+  const members = Object.entries(input).map(([name, value]): [string, unknown] => [`${inputField}/${name}`, value]);
+  const values: readonly [string, unknown][] = [
+    ['workflowId', workflowId],
+    ['workflowVersion', workflowVersion],
+    ['formId', formId],
+    ['gbac/read', gbac.read ?? []],
+    ['gbac/write', gbac.write ?? []],
+    ...members,
+  ];
+  return new Map(values.map(([field, value]) => [field, JSON.stringify(value ?? null)]));
+}
+
+/** Those who removed members of the input: what is missing decides what a run does, as well. An input without members is one that was emptied. */
+function removersAfter(
+  { fields }: AutomationPeople,
+  { current, next, by, hasRemoved }: Omit<PeopleWrite, 'people'> & { readonly hasRemoved: boolean },
+): FieldPeople | undefined {
+  const kept = fields[inputField];
+  const [before, after] = [hasMembers(current), hasMembers(next)];
+  if (after && !before) return undefined;
+  if (!hasRemoved && (current !== undefined || after)) return kept;
+  const { authors = [], former = [] } = kept ?? {};
+  return { authors: distinct([...authors, by]), former: former.filter(({ id }) => id !== by.id) };
+}
+
+function hasMembers(automation: Automation | undefined): boolean {
+  return Object.keys(automation?.data?.input ?? {}).length > 0;
+}
+
+function scheduleText(automation: Automation | undefined): string {
+  const { nextRunAt, repeatInterval, data = {} } = automation ?? {};
+  return JSON.stringify([nextRunAt, repeatInterval, data.cron, data.timeZone, data.scheduleFrom]);
+}
+
+function isScheduled({ nextRunAt, repeatInterval, data = {} }: Automation): boolean {
+  return nextRunAt !== undefined || repeatInterval !== undefined || data.cron !== undefined;
+}
+
+function named({ id, username }: NamedPrincipal): NamedPrincipal {
+  return { id, username };
+}
+
+function distinct(people: readonly NamedPrincipal[]): readonly NamedPrincipal[] {
+  return [...new Map(people.map((person) => [person.id, person])).values()];
+}
+
+/** The people of an automation as a run needs them. */
+export interface PeopleOfRun {
+  /** Their rights count at each call. Empty: they are not known, or have not confirmed the workflow, so that no run begins. */
+  readonly authors: readonly NamedPrincipal[];
+  /** They wrote values that another person has taken over since. */
+  readonly earlierAuthors: readonly NamedPrincipal[];
+  readonly scheduler: NamedPrincipal | undefined;
+  readonly resumer: NamedPrincipal | undefined;
+  readonly formWriter: NamedPrincipal | undefined;
+}
+
+export function peopleOfRun(
+  people: AutomationPeople,
+  { automation, formWriter }: { readonly automation: Automation; readonly formWriter: NamedPrincipal | undefined },
+): PeopleOfRun {
+  const earlierAuthors = distinct(Object.values(people.fields).flatMap(({ former }) => former));
+  const { scheduler, resumer } = people;
+  const authors = isHeld(people, automation) ? [] : (authorsOf(people, automation) ?? []);
+  return { authors, earlierAuthors, scheduler, resumer, formWriter };
 }

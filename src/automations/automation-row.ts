@@ -1,6 +1,7 @@
 import type { Tables } from '#database/tables.ts';
 import { parseExact } from '#json/exact-json.ts';
 import { type Automation, type AutomationData, type TextField, textFields, textOf } from './automation.ts';
+import { type AutomationPeople, noPeople } from './automation-people.ts';
 import { keyOfTime, timeOf } from './run-facts.ts';
 import { exactKey, sortKey } from './sort-key.ts';
 
@@ -24,7 +25,7 @@ const descriptionStart = 512;
 /** The row of a document that its owner wrote. `givenNext`: the `nextRunAt` that an owner wrote last, where it is another. */
 export function rowOf(
   automation: Automation,
-  { number, isRestricted, givenNext = automation.nextRunAt }: RowFacts,
+  { number, isRestricted, isHeld, givenNext = automation.nextRunAt }: RowFacts,
 ): Tables['automation'] {
   const keys = Object.fromEntries(
     textFields.map((field) => {
@@ -40,6 +41,7 @@ export function rowOf(
     id: exactKey(automation._id),
     name: exactKey(automation.name),
     restricted: Number(isRestricted),
+    held: Number(isHeld),
     next_run_given_key: keyOfTime(givenNext),
     schedule_from: automation.data?.scheduleFrom ?? null,
     description_start: isCut ? description.slice(0, descriptionStart) : description,
@@ -50,27 +52,42 @@ export function rowOf(
 interface RowFacts {
   readonly number: number;
   readonly isRestricted: boolean;
+  readonly isHeld: boolean;
   readonly givenNext?: string | undefined;
 }
 
 /** What a document is made of. A member that has a column of its own is not in `document`. */
-export const documentColumns = ['document', 'last_run_at_key', 'next_run_at_key', 'schedule_from'] as const;
+export const documentColumns = ['document', 'people', 'last_run_at_key', 'next_run_at_key', 'schedule_from'] as const;
 
 type DocumentRow = Pick<Tables['automation'] & Tables['automation_text'], (typeof documentColumns)[number]>;
 
 export function automationOf({
   document,
+  people,
   last_run_at_key: last,
   next_run_at_key: next,
   schedule_from: scheduleFrom,
 }: DocumentRow): Automation {
   const owned = parseDocument(document);
-  return {
+  const automation = {
     ...owned,
     ...(scheduleFrom !== null && { data: { ...owned.data, scheduleFrom } }),
     ...(last !== null && { lastRunAt: timeOf(last) }),
     ...(next !== null && { nextRunAt: timeOf(next) }),
   };
+  return withNames(automation, peopleOf(people));
+}
+
+export function peopleOf(text: string | null): AutomationPeople {
+  return text === null ? noPeople : (JSON.parse(text) as AutomationPeople);
+}
+
+/** The automation as it is shown, with the names of these people and no others. */
+export function withNames(automation: Automation, { owner, scheduler }: AutomationPeople): Automation {
+  const { owner: _owner, scheduledBy: _scheduledBy, ...data }: AutomationData = automation.data ?? {};
+  const names = { ...(owner && { owner: owner.username }), ...(scheduler && { scheduledBy: scheduler.username }) };
+  if (automation.data === undefined && owner === undefined && scheduler === undefined) return automation;
+  return { ...automation, data: { ...data, ...names } };
 }
 
 /** A document from its JSON text; numbers of `data.input` keep their digits. */
@@ -92,13 +109,17 @@ export function documentText({ _id, name, data, lastModifiedBy, lastRunAt, nextR
 }
 
 function dataInOrder(data: AutomationData): object {
-  const { gbac, lastUpdated, description, workflowId, formId, timeZone, cron, scheduleFrom, input } = data;
+  const { gbac, lastUpdated, description, workflowId, workflowVersion, formId, timeZone, cron, scheduleFrom, input } = data;
+  const { owner, scheduledBy } = data;
   return {
     scheduleFrom,
     gbac: gbac && { write: gbac.write, read: gbac.read },
     lastUpdated,
+    owner,
+    scheduledBy,
     description,
     workflowId,
+    workflowVersion,
     formId,
     timeZone,
     cron,
@@ -111,15 +132,15 @@ export function ownedText(automation: Automation): string {
   return documentText(owned(automation));
 }
 
-/** What the ETag of an automation covers: what its owner wrote. */
+/** What the ETag of an automation covers: what people wrote, without the names of the people. */
 export function taggedText(automation: Automation): string {
-  const { data, ...rest } = owned(automation);
+  const { data, lastModifiedBy: _by, ...rest } = owned(automation);
   const isEmpty = data === undefined || Object.values(data).every((value) => value === undefined);
   return documentText({ ...rest, ...(!isEmpty && { data }) });
 }
 
 function owned({ lastRunAt: _last, nextRunAt: _next, data, ...rest }: Automation): Automation {
   if (data === undefined) return rest;
-  const { scheduleFrom: _from, ...kept } = data;
+  const { scheduleFrom: _from, owner: _owner, scheduledBy: _scheduledBy, ...kept } = data;
   return { ...rest, data: kept };
 }

@@ -40,6 +40,7 @@ const fieldsWith = (time: Time) => ({
 const dataFields = {
   description: Type.String({ description: 'Description of the automation.' }),
   workflowId: short('Identifier of the workflow that it runs.'),
+  workflowVersion: short('Version of the workflow that it runs; absent: the newest release at each start.'),
   formId: short('Identifier of the form that it uses.'),
   timeZone: short('Time zone of its schedule, a name of the IANA database; absent: UTC.'),
   cron: short(`When it runs, as five fields of cron, such as \`${cronForm}\`; never together with \`repeatInterval\`.`),
@@ -55,12 +56,19 @@ const id = Type.String({ description: 'Identifier of the automation.' });
 const lastModifiedBy = short('Who changed it last; set by the gateway.');
 const scheduleFromAs = (time: Time): JsonSchema => time('What `repeatInterval` counts from; set by the gateway.');
 const lastUpdatedAs = (time: Time): JsonSchema => time('When it was last changed; set by the gateway.');
+const people = {
+  owner: Type.String({ description: 'Who changed last what it runs; read-only.' }),
+  scheduledBy: Type.String({ description: 'Who changed its schedule last; read-only.' }),
+};
 const ignored = Type.Optional(Type.Unknown({ description: 'Set by the gateway; a value in the request is ignored.' }));
 
 const gbac = Type.Optional(
   namedObject('AutomationGroups', { write: Type.Optional(lists.write), read: Type.Optional(lists.read) }),
 );
-const dataWith = (title: string, set: { readonly lastUpdated: JsonSchema; readonly scheduleFrom: JsonSchema }) =>
+/** What a reply has in addition to the document, so that a caller may send back what it got. */
+const ignoredFields = { lastModifiedBy: ignored, lastSkip: ignored, warnings: ignored };
+const ignoredPeople = { owner: ignored, scheduledBy: ignored };
+const dataWith = (title: string, set: Readonly<Record<'lastUpdated' | 'owner' | 'scheduleFrom' | 'scheduledBy', JsonSchema>>) =>
   Type.Optional(namedObject(title, { gbac, ...optional(set), ...optional(dataFields) }));
 const setAs = (time: Time) => ({ lastUpdated: lastUpdatedAs(time), scheduleFrom: scheduleFromAs(time) });
 
@@ -68,17 +76,17 @@ const setAs = (time: Time) => ({ lastUpdated: lastUpdatedAs(time), scheduleFrom:
 export const automationSchema = namedObject('Automation', {
   _id: id,
   name,
-  data: dataWith('AutomationData', setAs(keptTime)),
+  data: dataWith('AutomationData', { ...setAs(keptTime), ...people }),
   lastModifiedBy: Type.Optional(lastModifiedBy),
   ...optional(fieldsWith(keptTime)),
 });
 
-/** A line of an import, which keeps the fields that the gateway sets otherwise. */
+/** A line of an import, which keeps fields that the gateway sets otherwise. It does not say who answers for what it holds. */
 export const importedAutomationSchema = namedObject('ImportedAutomation', {
   _id: Type.Optional(id),
   name,
-  data: dataWith('ImportedAutomationData', setAs(givenTime)),
-  lastModifiedBy: Type.Optional(lastModifiedBy),
+  data: dataWith('ImportedAutomationData', { ...setAs(givenTime), ...ignoredPeople }),
+  ...ignoredFields,
   ...optional(fieldsWith(givenTime)),
 });
 
@@ -86,8 +94,8 @@ export const importedAutomationSchema = namedObject('ImportedAutomation', {
 export const givenAutomationSchema = namedObject('GivenAutomation', {
   _id: ignored,
   name,
-  data: dataWith('GivenAutomationData', { lastUpdated: ignored, scheduleFrom: ignored }),
-  lastModifiedBy: ignored,
+  data: dataWith('GivenAutomationData', { lastUpdated: ignored, scheduleFrom: ignored, ...ignoredPeople }),
+  ...ignoredFields,
   ...optional(fieldsWith(givenTime)),
 });
 
@@ -100,10 +108,11 @@ export const automationPatchSchema = namedObject('AutomationPatch', {
       gbac: removable(namedObject('AutomationPatchGroups', removables(lists))),
       lastUpdated: ignored,
       scheduleFrom: ignored,
+      ...ignoredPeople,
       ...removables(dataFields),
     }),
   ),
-  lastModifiedBy: ignored,
+  ...ignoredFields,
   ...removables(fieldsWith(givenTime)),
 });
 

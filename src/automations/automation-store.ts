@@ -7,12 +7,15 @@ import type { Tables } from '#database/tables.ts';
 import { type Automation, readersOf } from './automation.ts';
 import { exportAutomations } from './automation-export-store.ts';
 import { type AutomationPage, documentRows, listAutomations } from './automation-list-store.ts';
-import { automationOf, ownedText, rowOf } from './automation-row.ts';
+import { type AutomationPeople, isHeld, noPeople } from './automation-people.ts';
+import { insertPeople } from './automation-person-store.ts';
+import { automationOf, ownedText, peopleOf, rowOf } from './automation-row.ts';
 import type { Viewer } from './automation-visibility-store.ts';
 import { createCatalogueChanges } from './catalogue-changes.ts';
 import type { ListOptions } from './list-options.ts';
 import { timeOf } from './run-facts.ts';
 import { exactKey } from './sort-key.ts';
+import { workflowsAmong } from './workflow-lookup-store.ts';
 
 /**
  * The automations on this store. Texts that are compared are kept as UTF-8 bytes (sort-key.ts). A listing is ordered by the key of the
@@ -36,16 +39,26 @@ export interface StoredAutomation {
   readonly automation: Automation;
   /** Its `nextRunAt` as the owner wrote it last. */
   readonly givenNext: string | undefined;
+  readonly people: AutomationPeople;
+}
+
+/** What is kept with an automation. */
+interface InsertedFacts {
+  /** The `nextRunAt` that the owner wrote last, where it is not that of the automation. */
+  readonly givenNext?: string | undefined;
+  /** Without it no person is known. */
+  readonly peopleOf?: ((automation: Automation) => AutomationPeople) | undefined;
 }
 
 /** The catalogue within one change. */
 export interface AutomationWriter {
   read(id: string): Promise<StoredAutomation | undefined>;
-  /**
-   * Inserts in order, without those whose `_id` or `name` is taken, by the store or by one before; it answers these. `givenNext`: the
-   * `nextRunAt` that the owner wrote last, where it is not that of the automation.
-   */
-  insert(automations: readonly Automation[], givenNext?: string): Promise<readonly Conflict[]>;
+  /** By `_id`; at most 50. */
+  readAll(ids: readonly string[]): Promise<ReadonlyMap<string, StoredAutomation>>;
+  /** Those of the workflows that exist. */
+  workflowsAmong(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Inserts in order, without those whose `_id` or `name` is taken, by the store or by one before; it answers these. */
+  insert(automations: readonly Automation[], facts?: InsertedFacts): Promise<readonly Conflict[]>;
   /** Answers how many there were. */
   remove(ids: readonly string[]): Promise<number>;
 }
@@ -69,7 +82,7 @@ const listingsAtOnce = 2;
 const listingWait = 10_000;
 /** Milliseconds that a change waits for a permit, as for a SQLite connection and for a lock of PostgreSQL. */
 const changeWait = 10_000;
-/** Eighteen columns each: well below the 32,766 parameters that SQLite takes in a statement. */
+/** Nineteen columns each: well below the 32,766 parameters that SQLite takes in a statement. */
 const insertedAtOnce = 50;
 /** Matches of a search that are fetched and sorted; only tests pass another number. */
 const sortedAtMost = 5_000;
@@ -101,7 +114,7 @@ export function createAutomationStore(database: Database, sorted = sortedAtMost)
         limit: listingWait,
         late: tooManyListings,
       }),
-    read: (id) => readAutomation(read, id),
+    read: (id) => readOne(read, id),
     change: (work) =>
       permits.run(() => change(work), { limit: changeWait, late: () => storeUnavailable('waited too long to change') }),
     onChange: (listener) => changes.onChange(listener),
@@ -128,27 +141,36 @@ function tooMany(what: 'exports' | 'imports', atOnce: number): GatewayError {
   return new GatewayError('overloaded', detail, { headers: { 'Retry-After': '10' } });
 }
 
-async function readAutomation(read: Kysely<Tables>, id: string): Promise<StoredAutomation | undefined> {
-  const row = await documentRows(read).select('next_run_given_key').where('automation.id', '=', exactKey(id)).executeTakeFirst();
-  if (row === undefined) return undefined;
-  const { next_run_given_key: given } = row;
-  return { automation: automationOf(row), givenNext: given === null ? undefined : timeOf(given) };
+async function readOne(read: Kysely<Tables>, id: string): Promise<StoredAutomation | undefined> {
+  return (await readAll(read, [id])).get(id);
+}
+
+async function readAll(read: Kysely<Tables>, ids: readonly string[]): Promise<ReadonlyMap<string, StoredAutomation>> {
+  const rows = await documentRows(read).select('next_run_given_key').where('automation.id', 'in', ids.map(exactKey)).execute();
+  const all = rows.map((row): StoredAutomation => {
+    const { next_run_given_key: given, people } = row;
+    return { automation: automationOf(row), givenNext: given === null ? undefined : timeOf(given), people: peopleOf(people) };
+  });
+  return new Map(all.map((stored) => [stored.automation._id, stored]));
 }
 
 function createWriter(transaction: Transaction<Tables>): AutomationWriter {
   let lastNumber: number | undefined;
   return {
-    read: (id) => readAutomation(transaction, id),
-    async insert(automations, givenNext) {
+    read: (id) => readOne(transaction, id),
+    readAll: (ids) => readAll(transaction, ids),
+    workflowsAmong: (ids) => workflowsAmong(transaction, ids),
+    async insert(automations, { givenNext, peopleOf: peopleFor = () => noPeople } = {}) {
       const conflicts: Conflict[] = [];
       lastNumber ??= await lastNumberIn(transaction);
       for (let start = 0; start < automations.length; start += insertedAtOnce) {
         const first = lastNumber + 1;
         const batch = automations.slice(start, start + insertedAtOnce).map((automation, index) => {
           const readers = readersOf(automation);
-          const facts = { number: first + index, isRestricted: readers !== undefined };
+          const people = peopleFor(automation);
+          const facts = { number: first + index, isRestricted: readers !== undefined, isHeld: isHeld(people, automation) };
           const row = rowOf(automation, givenNext === undefined ? facts : { ...facts, givenNext });
-          return { row, document: ownedText(automation), groups: [...(readers ?? [])] };
+          return { row, document: ownedText(automation), people, groups: [...(readers ?? [])] };
         });
         lastNumber += batch.length;
         const taken = await insertBatch(transaction, batch);
@@ -178,6 +200,7 @@ async function lastNumberIn(transaction: Transaction<Tables>): Promise<number> {
 interface InsertedAutomation {
   readonly row: Tables['automation'];
   readonly document: string;
+  readonly people: AutomationPeople;
   readonly groups: readonly string[];
 }
 
@@ -210,7 +233,7 @@ const groupsAtOnce = 2_000;
 
 async function insertBesides(transaction: Transaction<Tables>, inserted: readonly InsertedAutomation[]): Promise<void> {
   if (inserted.length === 0) return;
-  const texts = inserted.map(({ row: { number }, document }) => ({ number, document }));
+  const texts = inserted.map(({ row: { number }, document, people }) => ({ number, document, people: JSON.stringify(people) }));
   await transaction.insertInto('automation_text').values(texts).execute();
   const groups = inserted.flatMap(({ row: { number }, groups: names }) =>
     names.map((name) => ({ number, group_name: exactKey(name) })),
@@ -220,6 +243,10 @@ async function insertBesides(transaction: Transaction<Tables>, inserted: readonl
       .insertInto('automation_group')
       .values(groups.slice(start, start + groupsAtOnce))
       .execute();
+  await insertPeople(
+    transaction,
+    inserted.map(({ row: { number }, people }) => ({ number, people })),
+  );
 }
 
 async function conflictOf(

@@ -14,8 +14,13 @@ export interface Automation {
 export interface AutomationData {
   readonly gbac?: GroupLists;
   readonly lastUpdated?: string;
+  /** Names of people, from `AutomationPeople`. No document that is stored has them. */
+  readonly owner?: string;
+  readonly scheduledBy?: string;
   readonly description?: string;
   readonly workflowId?: string;
+  /** The version that runs; absent: the newest release at each start. */
+  readonly workflowVersion?: string;
   readonly formId?: string;
   /** A name of the IANA time zone database; absent: UTC. */
   readonly timeZone?: string;

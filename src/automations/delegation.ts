@@ -1,38 +1,45 @@
 import type { Principal } from '#access/principal.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Automation } from './automation.ts';
+import { decidingChanges } from './automation-people.ts';
 
 /**
- * Why a principal, whose role may write automations, may not write the workflow with this id, in words that complete "writing it …".
- * Undefined where it may, and where there is no such workflow.
+ * Why a principal may not write the workflow with this id, in words that complete "writing it …". Undefined where it may, and where there is
+ * no such workflow.
  */
 export type WhyNotWriter = (principal: Principal, workflowId: string) => Promise<string | undefined>;
 
 interface Delegation {
   readonly principal: Principal;
   /** Absent: the automation is new. */
-  readonly current?: Pick<Automation, 'data'>;
-  readonly next: Pick<Automation, 'data'>;
+  readonly current?: Automation | undefined;
+  /** Absent: the automation is deleted. */
+  readonly next?: Automation | undefined;
 }
 
 /**
- * Throws `forbidden` (403) where the change sets `data.workflowId` or `data.input`, and the principal may not write that workflow. People
- * run an automation who could not make its calls themselves, so that this choice belongs to the writers of the workflow.
+ * Throws `forbidden` (403) where the change decides what an automation runs, and the principal may not write the workflows that run before
+ * and after it. People run an automation who could not make its calls themselves, so that this choice belongs to the writers of the workflow.
+ * A deletion decides too, since another automation could get the name.
  */
-export async function refuseDelegation(whyNot: WhyNotWriter, { principal, current, next }: Delegation): Promise<void> {
-  const workflowId = next.data?.workflowId;
-  const changed = (['workflowId', 'input'] as const).filter((name) => textOfField(current, name) !== textOfField(next, name));
-  if (workflowId === undefined || changed.length === 0) return;
-  const reason = await whyNot(principal, workflowId);
-  if (reason === undefined) return;
-  const fields = changed.map((name) => `data.${name}`).join(' and ');
-  throw new GatewayError(
-    'forbidden',
-    `Setting ${fields} needs the right to write the workflow ${JSON.stringify(workflowId)}, and writing it ${reason}.`,
-    { logged: `Setting ${fields} needs the right to write the workflow.` },
-  );
+export async function refuseDelegation(whyNot: WhyNotWriter, change: Delegation): Promise<void> {
+  const { principal, current, next } = change;
+  const what = decision(change);
+  if (what === undefined) return;
+  for (const id of new Set([next, current].map((automation) => automation?.data?.workflowId))) {
+    const reason = id === undefined ? undefined : await whyNot(principal, id);
+    if (reason === undefined) continue;
+    throw new GatewayError(
+      'forbidden',
+      `${what} needs the right to write the workflow ${JSON.stringify(id)}, and writing it ${reason}.`,
+      { logged: `${what} needs the right to write the workflow.` },
+    );
+  }
 }
 
-function textOfField(automation: Pick<Automation, 'data'> | undefined, name: 'input' | 'workflowId'): string | undefined {
-  return JSON.stringify(automation?.data?.[name]);
+/** In words; undefined where the change decides nothing. */
+function decision({ current, next }: Delegation): string | undefined {
+  if (next === undefined) return 'Deleting the automation';
+  const changes = [...decidingChanges(current, next), ...(current !== undefined && current.name !== next.name ? ['name'] : [])];
+  return changes.length === 0 ? undefined : `Setting ${changes.join(' and ')}`;
 }

@@ -11,6 +11,14 @@ export interface TextFilter {
   readonly text: string;
 }
 
+export const personKinds = ['owner', 'author', 'scheduler'] as const;
+
+export interface PersonFilter {
+  readonly kind: (typeof personKinds)[number];
+  /** Id or name, exact. */
+  readonly person: string;
+}
+
 /** The options of a listing. */
 export interface ListOptions {
   /** 0 to 1,000; 0 requests the counts alone. */
@@ -21,6 +29,8 @@ export interface ListOptions {
   readonly order: 1 | -1;
   /** All of them must match. */
   readonly filters: readonly TextFilter[];
+  /** All of them must match too. */
+  readonly people?: readonly PersonFilter[];
 }
 
 /** The largest page, and the default. */
@@ -37,6 +47,7 @@ const optionNames = [
   'equalsField',
   'startsWith',
   'startsWithField',
+  ...personKinds,
 ] as const;
 
 type Given = ReadonlyMap<(typeof optionNames)[number], GivenOption>;
@@ -48,11 +59,13 @@ type Given = ReadonlyMap<(typeof optionNames)[number], GivenOption>;
 export function readListOptions(query: URLSearchParams): ListOptions {
   const problems = createProblemList();
   const given = readGivenOptions({ query, known: optionNames, problems });
+  const people = personKinds.flatMap((kind) => readPerson(given, kind, problems));
   const options: ListOptions = {
     ...readPage(given, problems),
     sort: readField(given.get('sort'), problems),
     order: readOrder(given.get('order'), problems),
     filters: filterKinds.flatMap((kind) => readFilter(given, kind, problems)),
+    ...(people.length > 0 && { people }),
   };
   if (problems.problems.length > 0) throw invalidRequest(problems.problems);
   return options;
@@ -117,14 +130,22 @@ function readFilter(given: Given, kind: TextFilter['kind'], problems: ProblemLis
     if (named !== undefined) problems.add(named.pointer, `needs ${kind} too: give both, or leave it out`);
     return [];
   }
-  const text = textIn(filter);
-  if (text === undefined) {
-    problems.add(filter.pointer, 'must be a string');
-    return [];
-  }
-  if (!text.isWellFormed())
-    problems.add(filter.pointer, 'holds a lone surrogate escape: write both halves, or another character');
-  return [{ kind, field, text }];
+  const text = readText(filter, problems);
+  return text === undefined ? [] : [{ kind, field, text }];
+}
+
+function readPerson(given: Given, kind: PersonFilter['kind'], problems: ProblemList): readonly PersonFilter[] {
+  const option = given.get(kind);
+  const person = option && readText(option, problems);
+  return person === undefined ? [] : [{ kind, person }];
+}
+
+function readText(option: GivenOption, problems: ProblemList): string | undefined {
+  const text = textIn(option);
+  if (text === undefined) problems.add(option.pointer, 'must be a string');
+  else if (!text.isWellFormed())
+    problems.add(option.pointer, 'holds a lone surrogate escape: write both halves, or another character');
+  return text;
 }
 
 /** `name` where none is given. */

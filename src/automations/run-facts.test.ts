@@ -8,6 +8,7 @@ import { eachStore } from '../../test/support/stores/stores.ts';
 import { type Automation, type TextField, textOf } from './automation.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from './automation-catalogue.ts';
 import { createDueAutomations } from './automation-due-store.ts';
+import { noPeople } from './automation-people.ts';
 import { createAutomationStore } from './automation-store.ts';
 import type { ListOptions } from './list-options.ts';
 import { type NotedFacts, noteRun } from './run-facts.test-support.ts';
@@ -34,11 +35,12 @@ async function readOf(catalogue: AutomationCatalogue, id: string): Promise<Autom
 
 async function importOf(catalogue: AutomationCatalogue, documents: readonly Automation[]): Promise<void> {
   const lines = documents.map((document) => JSON.stringify(document)).join('\n');
-  await catalogue.import(
-    (async function* () {
+  await catalogue.import({
+    principal: admin,
+    source: (async function* () {
       yield Buffer.from(lines);
     })(),
-  );
+  });
 }
 
 eachStore((store) => {
@@ -51,8 +53,9 @@ eachStore((store) => {
     ]);
     const { tag } = await readOf(catalogue, 'a');
     assert.equal(await noteRun(database, 'a', { lastRunAt: late, nextRunAt: later }), true);
-    const a = { _id: 'a', name: 'a', lastRunAt: late, nextRunAt: later, repeatInterval: '1 day' };
-    const b = { _id: 'b', name: 'b', nextRunAt: early };
+    const people = { data: { owner: 'ada', scheduledBy: 'ada' }, lastModifiedBy: 'ada' };
+    const a = { _id: 'a', name: 'a', ...people, lastRunAt: late, nextRunAt: later, repeatInterval: '1 day' };
+    const b = { _id: 'b', name: 'b', ...people, nextRunAt: early };
     assert.deepEqual(await readOf(catalogue, 'a'), { ...a, tag });
     assert.deepEqual(await documentsOf(catalogue), [a, b]);
     const exported: string[] = [];
@@ -64,11 +67,18 @@ eachStore((store) => {
     assert.deepEqual(await documentsOf(catalogue, { filters: [{ kind: 'equals', field: 'lastRunAt', text: early }] }), []);
     await noteRun(database, 'a', { nextRunAt: null });
     await noteRun(database, 'a', {});
-    assert.deepEqual(await readOf(catalogue, 'a'), { _id: 'a', name: 'a', lastRunAt: late, repeatInterval: '1 day', tag });
+    assert.deepEqual(await readOf(catalogue, 'a'), {
+      _id: 'a',
+      name: 'a',
+      ...people,
+      lastRunAt: late,
+      repeatInterval: '1 day',
+      tag,
+    });
     assert.equal(await noteRun(database, 'none', { lastRunAt: late }), false);
   });
 
-  test('a replacement of run facts alone changes neither the ETag nor what the gateway sets', async (t) => {
+  test('a replacement of run facts alone names who made it, and changes neither the ETag nor data.lastUpdated', async (t) => {
     const catalogue = catalogueOn(await store.open(t));
     const given = { name: 'a', data: { description: 'd', gbac: { write: ['ops'] } }, repeatInterval: '1 day' };
     const { id, tag, text } = await catalogue.create({ principal: admin, given: { ...given, nextRunAt: early } });
@@ -76,12 +86,13 @@ eachStore((store) => {
     const ofOther = { principal: other, id, preconditions: { ifMatch: tag } };
     const replaced = await catalogue.replace({ ...ofOther, given: { ...given, nextRunAt: '2026-01-02T01:00:00+01:00' } });
     const created = JSON.parse(text) as Automation;
-    const data = { ...created.data, scheduleFrom: late };
+    const data = { ...created.data, scheduleFrom: late, scheduledBy: 'bob' };
+    const lastModifiedBy = 'bob';
     assert.equal(created.data?.scheduleFrom, early);
-    assert.deepEqual([JSON.parse(replaced.text), replaced.tag], [{ ...created, data, nextRunAt: late }, tag]);
+    assert.deepEqual([JSON.parse(replaced.text), replaced.tag], [{ ...created, data, lastModifiedBy, nextRunAt: late }, tag]);
     const patched = await catalogue.patch({ ...ofOther, patch: { nextRunAt: null, lastRunAt: early } });
     const { nextRunAt: _, ...rest } = created;
-    assert.deepEqual([JSON.parse(patched.text), patched.tag], [{ ...rest, data, lastRunAt: early }, tag]);
+    assert.deepEqual([JSON.parse(patched.text), patched.tag], [{ ...rest, data, lastModifiedBy, lastRunAt: early }, tag]);
     assert.deepEqual((await catalogue.read({ principal: admin, id })).text, patched.text);
     const changed = await catalogue.patch({ ...ofOther, patch: { nextRunAt: late, repeatInterval: '2 days' } });
     assert.notEqual(changed.tag, tag);
@@ -92,7 +103,8 @@ eachStore((store) => {
     const database = await store.open(t);
     const [catalogue, due] = [catalogueOn(database), createDueAutomations(database)];
     await importOf(catalogue, [{ _id: 'a', name: 'a', nextRunAt: early, repeatInterval: '1 day' }]);
-    const found = { key: exactKey('a'), automation: await readOf(catalogue, 'a'), written: early, due: Date.parse(early) };
+    const automation = await readOf(catalogue, 'a');
+    const found = { key: exactKey('a'), automation, people: noPeople, written: early, due: Date.parse(early) };
     assert.equal(await due.moveOn([{ found, next: late, startedAt: early }]), 1);
     assert.equal(await due.moveOn([{ found, next: later, startedAt: undefined }]), 0);
     const { lastRunAt, nextRunAt } = await readOf(catalogue, 'a');
@@ -110,7 +122,7 @@ eachStore((store) => {
     const stored = await documents.read('a');
     assert.deepEqual([stored?.automation.lastRunAt, stored?.automation.nextRunAt, stored?.givenNext], [late, later, early]);
     await importOf(catalogue, [{ _id: 'a', name: 'a' }]);
-    assert.deepEqual(await documentsOf(catalogue), [{ _id: 'a', name: 'a' }]);
+    assert.deepEqual((await documentsOf(catalogue)).map(withoutPeople), [{ _id: 'a', name: 'a' }]);
   });
 
   test('order, filters and pages are those of the facts in effect, after any changes and runs', async (t) => {
@@ -150,7 +162,10 @@ eachStore((store) => {
               const name = `n${each.at}`;
               if (each.kind === 'put') {
                 await importOf(catalogue, [withFacts({ _id: id, name }, each)]);
-                model.set(id, withFacts({ _id: id, name }, each));
+                model.set(
+                  id,
+                  withFacts(withoutPeople(JSON.parse((await catalogue.read({ principal: admin, id })).text) as Automation), {}),
+                );
               } else if (each.kind === 'remove') {
                 await documents.change((writer) => writer.remove([id]));
                 model.delete(id);
@@ -161,7 +176,7 @@ eachStore((store) => {
                 const { kind: _, at: _at, ...patch } = each;
                 const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
                 const { text } = await catalogue.patch({ principal: admin, id, preconditions: {}, patch: given });
-                const patched = withFacts(JSON.parse(text) as Automation, {});
+                const patched = withFacts(withoutPeople(JSON.parse(text) as Automation), {});
                 assert.deepEqual(factsOf(patched), factsOf(withFacts(current, each)));
                 model.set(id, patched);
               }
@@ -185,7 +200,7 @@ eachStore((store) => {
                 const options = { limit, skip, sort, order, filters };
                 const { list, total } = await documents.list({ options, viewer: { seesAll: true, groups: [] } });
                 assert.equal(total, expected.length);
-                pages.push(...list.map((text) => JSON.parse(text) as Automation));
+                pages.push(...list.map((text) => withoutPeople(JSON.parse(text) as Automation)));
               }
               assert.deepEqual(pages, order === 1 ? expected : expected.toReversed());
             }
@@ -198,6 +213,13 @@ eachStore((store) => {
     );
   });
 });
+
+/** Who wrote what is no part of this model. */
+function withoutPeople({ lastModifiedBy: _, ...rest }: Automation): Automation {
+  const { owner: _owner, scheduledBy: _by, ...data } = rest.data ?? {};
+  const { data: _data, ...others } = rest;
+  return { ...others, ...(Object.keys(data).length > 0 && { data }) };
+}
 
 function factsOf({ lastRunAt, nextRunAt }: Automation): readonly unknown[] {
   return [lastRunAt, nextRunAt];

@@ -21,11 +21,12 @@ function timesOf({ text }: { readonly text: string }): readonly (string | undefi
 }
 
 async function imported(catalogue: AutomationCatalogue, line: string): Promise<void> {
-  await catalogue.import(
-    (async function* () {
+  await catalogue.import({
+    principal,
+    source: (async function* () {
       yield Buffer.from(line);
     })(),
-  );
+  });
 }
 
 eachStore((store) => {
@@ -110,10 +111,11 @@ eachStore((store) => {
     const input = '{"big":18446744073709551615,"one":1.0,"x":{"y":1e400},"data":{"scheduleFrom":"s"},"repeatInterval":"1 day"}';
     const line = `{"_id":"a","name":"a","data":{"input":${input}}}`;
     await imported(catalogue, line);
-    assert.equal((await catalogue.read({ principal, id: 'a' })).text, line);
+    const kept = `{"_id":"a","name":"a","data":{"owner":"ada","input":${input}},"lastModifiedBy":"ada"}`;
+    assert.equal((await catalogue.read({ principal, id: 'a' })).text, kept);
     await noteRun(database, 'a', { lastRunAt: '2026-05-01T00:00:00.000Z' });
     const { text } = await catalogue.read({ principal, id: 'a' });
-    assert.equal(text, `${line.slice(0, -1)},"lastRunAt":"2026-05-01T00:00:00.000Z"}`);
+    assert.equal(text, `${kept.slice(0, -1)},"lastRunAt":"2026-05-01T00:00:00.000Z"}`);
     const patched = await catalogue.patch({ principal, id: 'a', preconditions, patch: { data: { description: 'd' } } });
     assert.ok(patched.text.includes(`"input":${input}`), patched.text);
   });

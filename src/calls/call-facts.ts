@@ -17,6 +17,8 @@ export interface CallFacts {
   readonly upstreamStatus?: number | undefined;
   /** The automation that the request created, changed or deleted. */
   readonly automation?: { readonly _id: string; readonly name: string } | undefined;
+  /** What the request imported: how many automations, and the `_id`s of the first hundred. */
+  readonly imported?: { readonly documents: number; readonly ids: readonly string[] } | undefined;
   /** The workflow that a request stored, took or deleted, or whose tombstone it removed; without `version` all versions. */
   readonly workflow?:
     | { readonly id: string; readonly version?: string | undefined; readonly tombstone?: true | undefined }

@@ -69,6 +69,7 @@ export class CallRecord {
     address: undefined,
     rule: undefined,
     automation: undefined,
+    imported: undefined,
     workflow: undefined,
     run: undefined,
     via: undefined,

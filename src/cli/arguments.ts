@@ -45,9 +45,10 @@ function positionalFault(
   positionals: readonly string[],
   values: Readonly<Record<string, unknown>>,
 ): string | undefined {
-  if (positionals.length < operands.length) return `${operands[positionals.length]} is missing`;
+  const required = operands.filter((name) => !name.startsWith('['));
+  if (positionals.length < required.length) return `${required[positionals.length]} is missing`;
   // The last operand may come several times.
-  if (operands.at(-1)?.endsWith('…') === true) return undefined;
+  if (operands.at(-1)?.includes('…') === true) return undefined;
   const [bare, ...more] = positionals.slice(operands.length);
   const unexpected = bareOption === undefined ? bare : more[0];
   if (unexpected !== undefined) return `unexpected argument ${JSON.stringify(unexpected)}`;

@@ -11,6 +11,7 @@ import { auditList } from './commands/audit-list.ts';
 import { auditVerify } from './commands/audit-verify.ts';
 import { automationExport } from './commands/automation-export.ts';
 import { automationImport } from './commands/automation-import.ts';
+import { automationTake } from './commands/automation-take.ts';
 import { configCheck } from './commands/config-check.ts';
 import { configInit } from './commands/config-init.ts';
 import { demoRun } from './commands/demo-run.ts';
@@ -35,6 +36,7 @@ export const commands: readonly Command[] = [
   passwordHash,
   automationImport,
   automationExport,
+  automationTake,
   runStart,
   runList,
   runShow,

@@ -132,7 +132,7 @@ export interface Command {
   readonly options: Readonly<Record<string, CommandOption>>;
   /** Options without a value, and their meanings. */
   readonly flags?: Readonly<Record<string, string>>;
-  /** Required arguments in order, such as `FILE`. The last one may end in `…`: it means one argument or more. */
+  /** Required arguments in order, such as `FILE`. The last one may be `FILE…`, one argument or more, or `[FILE…]`, any number. */
   readonly operands: readonly string[];
   /** An option whose value may also be the last argument, without `--name`. */
   readonly bareOption?: string;
@@ -145,7 +145,7 @@ export interface GivenArguments {
   readonly option: (name: string) => string;
   /** True if the flag was given. */
   readonly flag: (name: string) => boolean;
-  /** The operand of that name. Every operand is required. */
+  /** The operand of that name. */
   readonly operand: (name: string) => string;
   /** All arguments from the operand of that name on. */
   readonly operands: (name: string) => readonly string[];

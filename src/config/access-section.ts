@@ -4,7 +4,7 @@ import { httpUrl } from './address-shapes.ts';
 import { basicUsername } from './dialling-shapes.ts';
 import { itemsOf, memberOf, scalarOf } from './place.ts';
 import { customRoleList, groupList, roleList, rolesAreDefined } from './role-shapes.ts';
-import { choice, duration, label, type Parsed, text } from './scalar-shapes.ts';
+import { choice, duration, label, orZero, type Parsed, text } from './scalar-shapes.ts';
 import { type Check, defaulted, list, mapping, optional, required, type Shape, unique } from './shape.ts';
 
 /** Longest name of a user or client, in characters. */
@@ -43,6 +43,8 @@ const client = mapping({
 
 const claim = label({ type: 'claim name', example: 'roles' });
 
+const remember = orZero(duration('3650d'));
+
 const issuer = mapping({
   issuer: required(
     httpUrl({ example: 'https://login.example.net/realms/network', path: true }),
@@ -58,6 +60,11 @@ const issuer = mapping({
     list(choice(...signatureAlgorithms), { atLeast: 1, checks: [unique()] }),
     '[RS256, ES256, EdDSA]',
     'Accepted signature algorithms, all of them asymmetric.',
+  ),
+  remember: defaulted(
+    remember,
+    '30d',
+    'How long after the last token of a person its roles and groups count while the person is absent. With 0 they never do.',
   ),
   consoleClientId: optional(
     label({ type: 'client id', example: 'orchestration-gateway-console' }),

@@ -24,7 +24,7 @@ const expectedKeys = [
   ...members('access', 'tokenLifetime', 'users', 'clients', 'oidc', 'roles'),
   ...members('access.users[]', 'username', 'passwordHash', 'roles', 'groups'),
   ...members('access.clients[]', 'clientId', 'secretHash', 'roles', 'groups'),
-  ...members('access.oidc[]', 'issuer', 'audience', 'rolesClaim', 'groupsClaim', 'algorithms', 'consoleClientId'),
+  ...members('access.oidc[]', 'issuer', 'audience', 'rolesClaim', 'groupsClaim', 'algorithms', 'remember', 'consoleClientId'),
   ...members('access.roles[]', 'name', 'allows'),
   ...members('access.roles[].allows[]', 'routes', 'adapters', 'paths', 'methods'),
   ...members('outbound', 'allow', 'deny', 'timeouts', 'responseLimit', 'redirects', 'tls', 'proxy'),

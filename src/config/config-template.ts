@@ -77,6 +77,7 @@ access:
 #      rolesClaim: roles
 #      groupsClaim: groups
 #      algorithms: [RS256, ES256, EdDSA]
+#      remember: 30d # how long the roles and groups of a person's last token count for its schedules and workflows
 #      consoleClientId: gateway-console # a public client: people log in to the console by this issuer
   # Roles of your own add rights to relay calls. An empty list matches anything.
 #  roles:

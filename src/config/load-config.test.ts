@@ -214,7 +214,10 @@ test('an issuer allows asymmetric algorithms only', async (t) => {
     rolesClaim: 'roles',
     groupsClaim: 'groups',
     algorithms: ['RS256', 'ES256', 'EdDSA'],
+    remember: 30 * 86_400_000,
   });
+  assert.equal((await load(t, issuer(', remember: 0'))).config.access.oidc[0]?.remember, 0);
+  await only(t, issuer(', remember: 1'), /has no unit/u);
   await only(t, issuer(', algorithms: [HS256]'), /"HS256" is unknown here/u);
   await only(t, issuer(', algorithms: [none]'), /"none" is unknown here/u);
   await only(t, issuer(', algorithms: []'), /needs at least 1 entry/u);

@@ -112,6 +112,14 @@ export function duration(atMost: string): Shape<number> {
   return quantity({ type: 'duration', units: milliseconds, example: '300s', atMost });
 }
 
+/** Also the number 0, without a unit. */
+export function orZero(shape: Shape<number>): Shape<number> {
+  return {
+    type: `${shape.type}, or 0`,
+    read: async (place) => (scalarOf(place) === 0 ? 0 : await shape.read(place)),
+  };
+}
+
 /** A positive whole number with a unit (`10MiB`), in bytes. `atMost` is such a text. */
 export function size(atMost: string): Shape<number> {
   return quantity({ type: 'size', units: bytes, example: '10MiB', atMost });

@@ -18,6 +18,8 @@ import { approvalProofs } from './migrations/0030-approval-proofs.ts';
 import { auditApprovals } from './migrations/0031-audit-approvals.ts';
 import { workflowDigests } from './migrations/0035-workflow-digests.ts';
 import { runPeople } from './migrations/0036-run-people.ts';
+import { automationPeople } from './migrations/0040-automation-people.ts';
+import { knownPersonTable } from './migrations/0045-known-persons.ts';
 
 /** Every migration, in order, of every part of the store. A published one never changes: add the next number. */
 export const migrations: readonly Migration[] = [
@@ -40,4 +42,6 @@ export const migrations: readonly Migration[] = [
   auditApprovals,
   workflowDigests,
   runPeople,
+  automationPeople,
+  knownPersonTable,
 ];

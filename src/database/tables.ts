@@ -13,9 +13,11 @@ export interface Tables extends RunTables, ScheduleTables, ApprovalTables, Notif
   readonly signing_key: SigningKeyTable;
   readonly revoked_token: RevokedTokenTable;
   readonly login_failure: LoginFailureTable;
+  readonly known_person: KnownPersonTable;
   readonly automation: AutomationTable;
   readonly automation_text: AutomationTextTable;
   readonly automation_group: AutomationGroupTable;
+  readonly automation_person: AutomationPersonTable;
   readonly workflow: WorkflowTable;
   readonly workflow_tombstone: WorkflowTombstoneTable;
   readonly form: FormTable;
@@ -56,6 +58,15 @@ interface LoginFailureTable {
   readonly expires_at: number;
 }
 
+interface KnownPersonTable {
+  /** `Principal.id`. */
+  readonly id: string;
+  /** When the last token was issued. */
+  readonly seen_at: number;
+  /** JSON text: `RememberedClaims`. */
+  readonly claims: string;
+}
+
 /** What a listing filters and sorts by. Texts that are compared are UTF-8 bytes: their order is that of code points under any collation. */
 interface AutomationTable {
   readonly number: number;
@@ -83,6 +94,8 @@ interface AutomationTable {
   readonly workflow_id_key: Uint8Array | null;
   readonly form_id_key: Uint8Array | null;
   readonly last_updated_key: Uint8Array | null;
+  /** 1: it is not due, because no person that may do so answers for it. */
+  readonly held: number;
 }
 
 interface AutomationTextTable {
@@ -90,12 +103,22 @@ interface AutomationTextTable {
   readonly number: number;
   /** The document as JSON text: what its ETag covers. The other members are columns of `automation`. */
   readonly document: string;
+  /** JSON text: `AutomationPeople`; null: an earlier gateway wrote it, and nothing is known. */
+  readonly people: string | null;
 }
 
 /** A group that may see an automation. */
 interface AutomationGroupTable {
   readonly number: number;
   readonly group_name: Uint8Array;
+}
+
+/** A person of an automation, for the filters of a listing. It is there once by its id, and once by its name where that is another. */
+interface AutomationPersonTable {
+  readonly number: number;
+  readonly kind: 'author' | 'owner' | 'scheduler';
+  /** `Principal.id`, or `Principal.username`. */
+  readonly name: Uint8Array;
 }
 
 /** One version of a workflow. Ids and versions are UTF-8 bytes. */

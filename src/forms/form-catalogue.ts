@@ -1,5 +1,6 @@
 import type { Principal } from '#access/principal.ts';
 import { isId } from '#automations/automation-document.ts';
+import type { WhyNotWriter } from '#automations/delegation.ts';
 import { entityTag, type Preconditions, requireMatch } from '#automations/entity-tag.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
@@ -11,7 +12,8 @@ import type { FormStore, ListedForm, StoredForm } from './form-store.ts';
 /** The forms, for principals whose role is checked already. */
 export interface FormCatalogue {
   /**
-   * Stores a form as it was written. `form-invalid` (400) has every problem of the document, `invalid-request` (400) those of the id. A stale
+   * Stores a form as it was written. Who runs the automations that name it fills it in, so that the principal needs the right to write the
+   * workflow of each (`forbidden`, 403). `form-invalid` (400) has every problem of the document, `invalid-request` (400) those of the id. A stale
    * `If-Match` is `precondition-failed` (412).
    */
   put(given: {
@@ -25,7 +27,7 @@ export interface FormCatalogue {
   read(id: string): Promise<StoredForm>;
   list: FormStore['list'];
   /** `form-in-use` (409): an automation names the form. Also `form-not-found` and `precondition-failed`. */
-  remove(request: { readonly id: string; readonly preconditions: Preconditions }): Promise<void>;
+  remove(request: { readonly principal: Principal; readonly id: string; readonly preconditions: Preconditions }): Promise<void>;
 }
 
 export type { ListedForm, StoredForm };
@@ -34,10 +36,17 @@ interface FormCatalogueOptions {
   readonly store: FormStore;
   readonly schemas: Pick<SchemaThreads, 'judge'>;
   readonly clock: Clock;
+  readonly whyNotWriter: WhyNotWriter;
 }
 
-export function createFormCatalogue({ store, schemas, clock }: FormCatalogueOptions): FormCatalogue {
+export function createFormCatalogue({ store, schemas, clock, whyNotWriter }: FormCatalogueOptions): FormCatalogue {
   const find = async (id: string): Promise<StoredForm | undefined> => (isId(id) ? await store.read(id) : undefined);
+  const refuse = async (principal: Principal, workflows: readonly (string | undefined)[]): Promise<void> => {
+    for (const id of new Set(workflows)) {
+      const reason = id === undefined ? undefined : await whyNotWriter(principal, id);
+      if (reason !== undefined) throw notYours(id, reason);
+    }
+  };
   return {
     async put({ principal, id, bytes, preconditions }) {
       if (!isId(id)) throw unusableId();
@@ -46,11 +55,14 @@ export function createFormCatalogue({ store, schemas, clock }: FormCatalogueOpti
       const text = bytes.toString();
       const problems = await defaultProblems(text, schemas);
       if (problems.length > 0) throw invalid(problems);
-      const form = { id, text, title: reading.title, lastUpdated: clock.now(), lastModifiedBy: principal.username };
-      const { isNew } = await store.put(form, (current) =>
-        requireMatch(preconditions, current && entityTag(current.text), 'form'),
-      );
-      return { form, isNew };
+      const { id: writerId, username } = principal;
+      const writer = { id: writerId, username };
+      const form = { id, text, title: reading.title, lastUpdated: clock.now(), lastModifiedBy: username, writer };
+      const { isNew, stored } = await store.put(form, async ({ current, workflows }) => {
+        requireMatch(preconditions, current && entityTag(current.text), 'form');
+        await refuse(principal, workflows);
+      });
+      return { form: stored, isNew };
     },
     find,
     async read(id) {
@@ -59,12 +71,13 @@ export function createFormCatalogue({ store, schemas, clock }: FormCatalogueOpti
       return form;
     },
     list: (page) => store.list(page),
-    async remove({ id, preconditions }) {
+    async remove({ principal, id, preconditions }) {
       if (!isId(id)) throw notFound();
-      await store.remove(id, (current, isNamed) => {
+      await store.remove(id, async ({ current, workflows }) => {
         if (current === undefined) throw notFound();
         requireMatch(preconditions, entityTag(current.text), 'form');
-        if (isNamed) throw inUse();
+        await refuse(principal, workflows);
+        if (workflows.length > 0) throw inUse();
       });
     },
   };
@@ -102,6 +115,14 @@ function unusableId(): GatewayError {
 
 function notFound(): GatewayError {
   return new GatewayError('form-not-found', 'There is no form with this id.');
+}
+
+function notYours(workflowId: string | undefined, reason: string): GatewayError {
+  return new GatewayError(
+    'forbidden',
+    `An automation of the workflow ${JSON.stringify(workflowId)} names this form. Changing it needs the right to write that workflow, and writing it ${reason}.`,
+    { logged: 'Changing this form needs the right to write a workflow.' },
+  );
 }
 
 function inUse(): GatewayError {

@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
 import { sql } from 'kysely';
+import type { NamedPrincipal } from '#access/people.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import type { Database } from '#database/database.ts';
 import { storeUnavailable } from '#database/store-failure.ts';
@@ -18,15 +19,30 @@ export interface ListedForm {
 export interface StoredForm extends ListedForm {
   /** The document as it was written. */
   readonly text: string;
+  /** Who wrote it; undefined where an earlier gateway stored it. */
+  readonly writer: NamedPrincipal | undefined;
+}
+
+/** What decides about a change of a form. */
+interface FormChange {
+  readonly current: StoredForm | undefined;
+  /** The workflows of the automations that name the form; undefined for an automation without one. */
+  readonly workflows: readonly (string | undefined)[];
 }
 
 /** The forms on this store. */
 export interface FormStore {
   read(id: string): Promise<StoredForm | undefined>;
-  /** Stores the form instead of the one with its id, unless `judge` refuses by throwing. No form changes meanwhile. */
-  put(form: StoredForm, judge: (current: StoredForm | undefined) => void): Promise<{ readonly isNew: boolean }>;
-  /** Deletes what `judge` does not refuse by throwing. `isNamed`: an automation names the form. No automation changes meanwhile. */
-  remove(id: string, judge: (current: StoredForm | undefined, isNamed: boolean) => void): Promise<void>;
+  /**
+   * Stores the form instead of the one with its id, unless `judge` refuses by throwing. No form and no automation changes meanwhile. The same
+   * document keeps its writer.
+   */
+  put(
+    form: StoredForm,
+    judge: (change: FormChange) => Promise<void>,
+  ): Promise<{ readonly isNew: boolean; readonly stored: StoredForm }>;
+  /** Deletes what `judge` does not refuse by throwing. No form and no automation changes meanwhile. */
+  remove(id: string, judge: (change: FormChange) => Promise<void>): Promise<void>;
   /** In the order of their ids. */
   list(page: { readonly limit: number; readonly skip: number }): Promise<{
     readonly list: readonly ListedForm[];
@@ -34,8 +50,8 @@ export interface FormStore {
   }>;
 }
 
-/** Whether an automation names the form. */
-type FormIsNamed = (transaction: Transaction<Tables>, id: string) => Promise<boolean>;
+/** The workflows of the automations that name the form. */
+type WorkflowsNaming = (transaction: Transaction<Tables>, id: string) => Promise<readonly (string | undefined)[]>;
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
@@ -43,7 +59,7 @@ const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8'
 /** Milliseconds that a change waits for the one before it, as for a lock of the store. */
 const changeWait = 10_000;
 
-export function createFormStore(database: Database, isNamed: FormIsNamed): FormStore {
+export function createFormStore(database: Database, workflowsNaming: WorkflowsNaming): FormStore {
   // A change that waits for the lock of PostgreSQL keeps a connection. One at a time leaves connections for readers.
   const changes = new Semaphore(1);
   // The lock of the automations, for both kinds of change: a form must not be deleted while an automation begins to name it.
@@ -57,18 +73,19 @@ export function createFormStore(database: Database, isNamed: FormIsNamed): FormS
     put: (form, judge) =>
       change(async (transaction) => {
         const current = await readOne(transaction, form.id);
-        judge(current);
+        await judge({ current, workflows: await workflowsNaming(transaction, form.id) });
+        if (current?.writer !== undefined && current.text === form.text) return { isNew: false, stored: current };
         const row = rowOf(form);
         await transaction
           .insertInto('form')
           .values(row)
           .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
           .execute();
-        return { isNew: current === undefined };
+        return { isNew: current === undefined, stored: form };
       }),
     remove: (id, judge) =>
       change(async (transaction) => {
-        judge(await readOne(transaction, id), await isNamed(transaction, id));
+        await judge({ current: await readOne(transaction, id), workflows: await workflowsNaming(transaction, id) });
         await transaction.deleteFrom('form').where('id', '=', bytesOf(id)).execute();
       }),
     list: (page) => listForms(database.read, page),
@@ -77,7 +94,7 @@ export function createFormStore(database: Database, isNamed: FormIsNamed): FormS
 
 async function readOne(read: Kysely<Tables>, id: string): Promise<StoredForm | undefined> {
   const row = await read.selectFrom('form').selectAll().where('id', '=', bytesOf(id)).executeTakeFirst();
-  return row && { ...listedOf(row), text: textOf(row.document) };
+  return row && { ...listedOf(row), text: textOf(row.document), writer: factsOf(row).writer };
 }
 
 async function listForms(
@@ -103,17 +120,27 @@ async function listForms(
   }
 }
 
-function rowOf({ id, text, title, lastUpdated, lastModifiedBy }: StoredForm): Tables['form'] {
+function rowOf({ id, text, title, lastUpdated, lastModifiedBy, writer }: StoredForm): Tables['form'] {
   return {
     id: bytesOf(id),
     document: bytesOf(text),
     // JSON, since PostgreSQL takes neither U+0000 nor a lone surrogate in a text.
-    facts: JSON.stringify({ title, lastModifiedBy }),
+    facts: JSON.stringify({ title, lastModifiedBy, writer } satisfies FormFacts),
     changed_at: lastUpdated,
   };
 }
 
 function listedOf({ id, facts, changed_at: lastUpdated }: Omit<Tables['form'], 'document'>): ListedForm {
-  const { title, lastModifiedBy } = JSON.parse(facts) as Pick<ListedForm, 'lastModifiedBy'> & { readonly title?: string };
+  const { title, lastModifiedBy } = factsOf({ facts });
   return { id: textOf(id), title, lastUpdated, lastModifiedBy };
+}
+
+interface FormFacts {
+  readonly title?: string | undefined;
+  readonly lastModifiedBy: string;
+  readonly writer?: NamedPrincipal | undefined;
+}
+
+function factsOf({ facts }: Pick<Tables['form'], 'facts'>): FormFacts {
+  return JSON.parse(facts) as FormFacts;
 }

@@ -9,7 +9,14 @@ const schemas = createSchemaThreads({ threads: 1 });
 after(() => schemas.close());
 
 const form = '{"type":"object","properties":{"vlan":{"type":"integer","maximum":4094,"default":1}}}';
-const stored: StoredForm = { id: 'vlan', text: form, title: undefined, lastUpdated: 0, lastModifiedBy: 'admin' };
+const stored: StoredForm = {
+  id: 'vlan',
+  text: form,
+  title: undefined,
+  lastUpdated: 0,
+  lastModifiedBy: 'admin',
+  writer: undefined,
+};
 const forms = {
   find: (id: string) => Promise.resolve(id === 'vlan' ? stored : undefined),
   read(id: string) {

@@ -1,12 +1,12 @@
 import { type InvolvedPrincipal, type Involvement, involvements, type NamedPrincipal } from '#access/people.ts';
-import type { AutomationPeople } from '#automations/automation-people.ts';
+import type { PeopleOfRun } from '#automations/automation-people.ts';
 import type { WorkflowPin } from '#workflows/workflow-pins.ts';
 import type { NewRun } from './run-records.ts';
 import { starterOf } from './run-row.ts';
 
 /** What is known of a run when it begins. */
 interface BeginningRun extends Pick<NewRun, 'principal' | 'startedBy'> {
-  readonly people: AutomationPeople;
+  readonly people: PeopleOfRun;
   readonly pins: readonly WorkflowPin[];
   /** Of a repetition: who was involved in the run before. */
   readonly repeated: readonly NamedPrincipal[];
@@ -14,7 +14,7 @@ interface BeginningRun extends Pick<NewRun, 'principal' | 'startedBy'> {
 
 /** Who has a hand in an outermost run from its beginning on. */
 export function involvedAtStart({ principal, startedBy, people, pins, repeated }: BeginningRun): readonly InvolvedPrincipal[] {
-  const { authors = [], earlierAuthors = [], resumer, formWriter } = people;
+  const { authors, earlierAuthors, resumer, formWriter } = people;
   return merged([
     ...starterOf(principal, startedBy),
     ...as('resumer', 'due' in startedBy ? [resumer] : []),

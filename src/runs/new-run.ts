@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { NamedPrincipal } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
 import type { Automation } from '#automations/automation.ts';
-import type { AutomationPeople } from '#automations/automation-people.ts';
+import type { PeopleOfRun } from '#automations/automation-people.ts';
 import type { ReachedWorkflow } from '#workflows/workflow-pins.ts';
 import { involvedAtStart } from './involved-people.ts';
 import type { NewRun, StartedBy } from './run-records.ts';
@@ -13,7 +13,7 @@ export interface AutomationRun {
   readonly principal: Principal;
   readonly startedBy: StartedBy;
   readonly automation: Automation;
-  readonly people: AutomationPeople;
+  readonly people: PeopleOfRun;
   /** The document that it runs, and all that it reaches. */
   readonly documents: readonly [ReachedWorkflow, ...ReachedWorkflow[]];
   /** JSON text. */
@@ -37,7 +37,7 @@ export function runOf({ id, principal, startedBy, automation, people, documents,
     workflowDigest: pin.digest,
     pins,
     above: [],
-    authors: people.authors?.map(({ id: author, username }) => ({ id: author, username })),
+    authors: people.authors.map(({ id: author, username }) => ({ id: author, username })),
     involved: involvedAtStart({ principal, startedBy, people, pins, repeated }),
     startedBy,
     parent: undefined,
@@ -46,5 +46,5 @@ export function runOf({ id, principal, startedBy, automation, people, documents,
 
 /** The version that runs of the automation take; undefined: the newest release. */
 export function pinnedVersion({ data }: Automation): string | undefined {
-  return (data as { readonly workflowVersion?: string } | undefined)?.workflowVersion;
+  return data?.workflowVersion;
 }

@@ -1,7 +1,7 @@
 import type { Principal } from '#access/principal.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { Automation } from '#automations/automation.ts';
-import type { AutomationPeople } from '#automations/automation-people.ts';
+import type { PeopleOfRun } from '#automations/automation-people.ts';
 import type { Clock } from '#base/clock.ts';
 import type { RequestProblem } from '#base/gateway-error.ts';
 import type { Workflow } from '#workflows/workflow.ts';
@@ -56,7 +56,7 @@ export interface StartedRun {
 export interface FoundAutomation {
   readonly automation: Automation;
   readonly input: string | undefined;
-  readonly people: AutomationPeople;
+  readonly people: PeopleOfRun;
 }
 
 /** The parts that the runs are made from. */

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Automation } from '#automations/automation.ts';
 import type { DueAutomation, DueAutomations } from '#automations/automation-due.ts';
+import type { AutomationPeople } from '#automations/automation-people.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log, LogFields } from '#base/log.ts';
@@ -21,6 +22,7 @@ export interface ScheduleWatcher {
 /** An automation at a due time. */
 interface ScheduledOccurrence {
   readonly automation: Automation;
+  readonly people: AutomationPeople;
   /** Milliseconds since the epoch. */
   readonly due: number;
   /** The interval or the cron expression, or `once`. */
@@ -41,7 +43,7 @@ export interface DecidingOptions {
   readonly automations: DueAutomations;
   readonly createWith: CreateRunsWith;
   /**
-   * The run of an occurrence; it belongs to the automation's `lastModifiedBy`. Called before each decision, also where the run does not
+   * The run of an occurrence; it belongs to the scheduler of the automation. Called before each decision, also where the run does not
    * begin. Rejects where it cannot tell now; then the occurrence is decided later.
    */
   readonly start: (occurrence: ScheduledOccurrence) => Promise<ScheduledStart>;
@@ -83,7 +85,8 @@ export function createDueDeciding(options: DecidingOptions): DueDeciding {
       await setImmediate();
       const decision = decideDue({ ...found, now, since });
       try {
-        const occurrence = { automation: found.automation, schedule: decision.schedule };
+        const { automation, people } = found;
+        const occurrence = { automation, people, schedule: decision.schedule };
         const start = decision.due === undefined ? undefined : await options.start({ ...occurrence, due: decision.due });
         planned.push({ found, decision, start });
       } catch (error) {

@@ -46,6 +46,7 @@ import { createTelemetry } from './create-telemetry.ts';
 import { findStorers } from './find-storers.ts';
 import { followers } from './followers.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
+import { nameUnknownPeople } from './name-unknown-people.ts';
 import { openAccess } from './open-access.ts';
 import { openCalls } from './open-calls.ts';
 import { openConsole } from './open-console.ts';
@@ -90,6 +91,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const stored = await openStore(started, { ...options, watcher: storeWatcher });
   const { database, audit, auditReader, longestCall } = stored;
   await findStorers({ ...stored, log });
+  await nameUnknownPeople({ database, log });
   // Names from the configuration have a resolver of their own.
   const resolve = createResolver({ concurrency: 2 });
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());

@@ -52,7 +52,7 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
     people,
     base,
     preview: (...asked) => preview(...asked),
-    automation: (id) => catalogues.automations.find(id),
+    automation: async (id) => (await catalogues.automations.find(id))?.automation,
   });
   const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
   const preview = createPreviews({ adapters: () => live.adapters(), calls, audit, clock, observers: { metrics, log } });

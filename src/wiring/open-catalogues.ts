@@ -1,5 +1,7 @@
+import { hasRole, type Principal } from '#access/principal.ts';
+import { writingRoles } from '#automations/automation-access.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from '#automations/automation-catalogue.ts';
-import { namesForm, namesWorkflow } from '#automations/automation-naming-store.ts';
+import { namesWorkflow, workflowsNamingForm } from '#automations/automation-naming-store.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
 import { createFormCatalogue, type FormCatalogue } from '#forms/form-catalogue.ts';
@@ -39,11 +41,15 @@ export function openCatalogues(
   const schemas = started.adopt(createSchemaThreads({ threads: schemasAtOnce }), (threads) => threads.close());
   const adapters = (): readonly string[] => [...live.adapters().all()].map(({ name }) => name);
   const store = createWorkflowStore(database, namesWorkflow);
+  const whyNot = async (principal: Principal, id: string): Promise<string | undefined> =>
+    hasRole(principal, writingRoles)
+      ? await whyNotWriter(store, principal, id)
+      : `needs one of the roles ${writingRoles.join(' and ')}`;
   return {
     automations: createAutomationCatalogue({
       database,
       clock,
-      whyNotWriter: (principal, id) => whyNotWriter(store, principal, id),
+      whyNotWriter: whyNot,
     }),
     workflows: createWorkflowCatalogue({
       store,
@@ -53,7 +59,7 @@ export function openCatalogues(
       clock,
     }),
     workflowStore: store,
-    forms: createFormCatalogue({ store: createFormStore(database, namesForm), schemas, clock }),
+    forms: createFormCatalogue({ store: createFormStore(database, workflowsNamingForm), schemas, clock, whyNotWriter: whyNot }),
     loader: createWorkflowLoader({ store, reading }),
     schemas,
   };

@@ -36,6 +36,7 @@ import { reachedWorkflows } from '#workflows/workflow-pins.ts';
 import type { WorkflowStore } from '#workflows/workflow-store.ts';
 import { whyNotWriter } from '#workflows/writing-right.ts';
 import type { Approvals } from './open-approvals.ts';
+import { peopleFor } from './people-for.ts';
 
 interface OpenRunsOptions {
   readonly config: Config;
@@ -116,9 +117,11 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     clock,
     records: options.auditReader,
     async automation(id) {
-      const automation = await automations.find(id);
-      const input = automation?.data?.input;
-      return automation && { automation, input: input && JSON.stringify(input), people: {} };
+      const found = await automations.find(id);
+      const input = found?.automation.data?.input;
+      return (
+        found && { automation: found.automation, input: input && JSON.stringify(input), people: await peopleFor(found, forms) }
+      );
     },
     workflow: (name) => loader.load(name),
     reached: (name) => reachedWorkflows(workflowStore, name),

@@ -1,4 +1,6 @@
 import type { Access } from '#access/access.ts';
+import type { NamedPrincipal } from '#access/people.ts';
+import { issuerOfId, type Principal } from '#access/principal.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { Automation } from '#automations/automation.ts';
 import { mayRun } from '#automations/automation-access.ts';
@@ -10,6 +12,7 @@ import type { Log } from '#base/log.ts';
 import { uuidVersion7 } from '#base/uuid.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
+import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { type AutomationRun, pinnedVersion, runOf } from '#runs/new-run.ts';
 import type { RunPeople } from '#runs/run-people.ts';
 import type { NewRun } from '#runs/run-records.ts';
@@ -21,6 +24,7 @@ import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
 import { reachedWorkflows } from '#workflows/workflow-pins.ts';
 import type { WorkflowStore } from '#workflows/workflow-store.ts';
 import type { Runs } from './open-runs.ts';
+import { peopleFor } from './people-for.ts';
 
 interface OpenSchedulesOptions {
   readonly config: Config;
@@ -32,6 +36,7 @@ interface OpenSchedulesOptions {
   readonly automations: AutomationCatalogue;
   readonly loader: WorkflowLoader;
   readonly workflowStore: WorkflowStore;
+  readonly forms: FormCatalogue;
   readonly people: RunPeople;
   readonly runs: Runs;
   readonly watcher: ScheduleWatcher;
@@ -61,18 +66,19 @@ export function openSchedules(started: AsyncDisposableStack, options: OpenSchedu
 
 interface Occurrence {
   readonly automation: Automation;
+  readonly people: AutomationPeople;
   readonly due: number;
   readonly schedule: string;
 }
 
 async function scheduledRun(occurrence: Occurrence, options: OpenSchedulesOptions): Promise<ScheduledStart> {
   const { automation } = occurrence;
-  const { data, lastModifiedBy = '' } = automation;
-  const people: AutomationPeople = {};
+  const { data } = automation;
+  const people = await peopleFor(occurrence, options.forms);
+  const principal = await schedulerNow(people.scheduler, options.access);
+  if ('refused' in principal) return principal;
   const found = await workflowOf(automation, options);
   if (found === undefined) return { refused: 'Its workflow does not exist, or has no release.' };
-  const principal = await options.access.principalNow(people.scheduler?.id ?? lastModifiedBy);
-  if (principal === undefined) return { refused: 'The gateway does not know who scheduled it any more.', code: 'person-gone' };
   const input = data?.input === undefined ? '{}' : JSON.stringify(data.input);
   const parts = { ...occurrence, ...found, principal, people, input };
   return (await refusalOf(parts, options)) ?? { run: newRun(parts, options) };
@@ -89,7 +95,7 @@ async function workflowOf(
   return documents && loaded && { documents, workflow: loaded.workflow };
 }
 
-interface RunParts extends Occurrence, Pick<AutomationRun, 'principal' | 'people' | 'documents' | 'input'> {
+interface RunParts extends Omit<Occurrence, 'people'>, Pick<AutomationRun, 'principal' | 'people' | 'documents' | 'input'> {
   readonly workflow: Workflow;
 }
 
@@ -113,4 +119,17 @@ function newRun(
 ): NewRun {
   const id = uuidVersion7(clock.now());
   return runOf({ id, startedBy: { schedule, due }, automation, principal, people, documents, input });
+}
+
+/** Who scheduled it, with the roles and groups of now. */
+async function schedulerNow(
+  scheduler: NamedPrincipal | undefined,
+  access: Access,
+): Promise<Principal | Extract<ScheduledStart, { readonly refused: string }>> {
+  if (scheduler === undefined) return { refused: 'No person is known to have scheduled it.', code: 'delegation-lost' };
+  const principal = await access.principalNow(scheduler.id);
+  if (principal !== undefined) return principal;
+  return issuerOfId(scheduler.id) === undefined
+    ? { refused: 'Who scheduled it is no user any more.', code: 'person-gone' }
+    : { refused: 'Who scheduled it has not logged in for too long.', code: 'person-not-seen' };
 }

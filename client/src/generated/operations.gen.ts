@@ -105,6 +105,8 @@ import type {
   SendEventsResponses,
   SuspendRunData,
   SuspendRunResponses,
+  TakeAutomationData,
+  TakeAutomationResponses,
   TakeWorkflowData,
   TakeWorkflowResponses,
   TestAdapterData,
@@ -127,8 +129,9 @@ export const operations = {
   createAutomation: { method: 'POST', path: '/automation_catalog/automations', body: 'application/json', roles: ['admin', 'engineering'] },
   readAutomation: { method: 'GET', path: '/automation_catalog/automations/{id}', roles: ['admin', 'other', 'readonly', 'apiread', 'engineering'] },
   replaceAutomation: { method: 'PUT', path: '/automation_catalog/automations/{id}', body: 'application/json', roles: ['admin', 'engineering'] },
-  patchAutomation: { method: 'PATCH', path: '/automation_catalog/automations/{id}', body: 'application/merge-patch+json', roles: ['admin', 'engineering'] },
+  patchAutomation: { method: 'PATCH', path: '/automation_catalog/automations/{id}', body: 'application/merge-patch+json', roles: 'callers' },
   deleteAutomation: { method: 'DELETE', path: '/automation_catalog/automations/{id}', roles: ['admin', 'engineering'] },
+  takeAutomation: { method: 'POST', path: '/automation_catalog/automations/{id}/take', roles: ['admin', 'engineering'] },
   importAutomations: { method: 'POST', path: '/automation_catalog/import', body: 'application/x-ndjson', roles: ['admin'] },
   exportAutomations: { method: 'GET', path: '/automation_catalog/export', roles: ['admin'] },
   createWorkflow: { method: 'POST', path: '/automation_catalog/workflows', body: 'application/json', roles: ['admin', 'engineering'] },
@@ -285,9 +288,9 @@ export interface Operations {
   /**
    * Change parts of an automation (JSON merge patch, RFC 7396)
    *
-   * A null member removes the field, an object is merged, any other value replaces the field. The media type `application/json` has the same meaning.
+   * A null member removes the field, an object is merged, any other value replaces the field. The media type `application/json` has the same meaning. A patch of `nextRunAt` alone to `null` pauses the schedule, and to `next` resumes it with its next time from now: callers that may run the automation may do both. A pause by a person who may write the workflow is ended only by such a person.
    *
-   * For callers with one of the roles admin, engineering.
+   * For every authenticated caller, with any role.
    */
   patchAutomation(options: CallOptions<PatchAutomationData>): Promise<Reply<PatchAutomationResponses[keyof PatchAutomationResponses]>>;
   /**
@@ -297,9 +300,17 @@ export interface Operations {
    */
   deleteAutomation(options: CallOptions<DeleteAutomationData>): Promise<Reply<DeleteAutomationResponses[keyof DeleteAutomationResponses]>>;
   /**
+   * Take over an automation
+   *
+   * Makes the caller the author of all that the automation says, and its scheduler. The automation stays as it is. The caller needs the right to write its workflow. Who wrote a value before still approves no call of its runs.
+   *
+   * For callers with one of the roles admin, engineering.
+   */
+  takeAutomation(options: CallOptions<TakeAutomationData>): Promise<Reply<TakeAutomationResponses[keyof TakeAutomationResponses]>>;
+  /**
    * Import automations (NDJSON)
    *
-   * Imports all documents or none. Every field is kept as given. A document replaces the one with the same `_id`; without an `_id` it gets one. It has at most 20,000 documents and 64 MiB, and the gateway checks all of it before any change. Four imports run at a time; others wait for ten seconds. The reply names each problem as `/LINE/field` (the first ten thousand).
+   * Imports all documents or none. Every field is kept as given, but for those that say who answers for the automation: the importer answers for what a line changes. A document replaces the one with the same `_id`; without an `_id` it gets one. It has at most 20,000 documents and 64 MiB, and the gateway checks all of it before any change. Four imports run at a time; others wait for ten seconds. The reply names each problem as `/LINE/field` (the first ten thousand).
    *
    * For the role admin.
    */

@@ -374,6 +374,7 @@ export type AuditRecord = {
      */
     address?: string;
     automation?: RecordedAutomation;
+    imported?: RecordedImport;
     /**
      * When an automation that was skipped was due.
      */
@@ -496,6 +497,14 @@ export type AutomationData = {
      */
     scheduleFrom?: string;
     /**
+     * Who changed last what it runs; read-only.
+     */
+    owner?: string;
+    /**
+     * Who changed its schedule last; read-only.
+     */
+    scheduledBy?: string;
+    /**
      * Description of the automation.
      */
     description?: string;
@@ -503,6 +512,10 @@ export type AutomationData = {
      * Identifier of the workflow that it runs.
      */
     workflowId?: string;
+    /**
+     * Version of the workflow that it runs; absent: the newest release at each start.
+     */
+    workflowVersion?: string;
     /**
      * Identifier of the form that it uses.
      */
@@ -555,6 +568,14 @@ export type AutomationPatch = {
      * Set by the gateway; a value in the request is ignored.
      */
     lastModifiedBy?: unknown;
+    /**
+     * Set by the gateway; a value in the request is ignored.
+     */
+    lastSkip?: unknown;
+    /**
+     * Set by the gateway; a value in the request is ignored.
+     */
+    warnings?: unknown;
     lastRunAt?: string | null;
     nextRunAt?: string | null;
     repeatInterval?: string | null;
@@ -570,8 +591,17 @@ export type AutomationPatchData = {
      * Set by the gateway; a value in the request is ignored.
      */
     scheduleFrom?: unknown;
+    /**
+     * Set by the gateway; a value in the request is ignored.
+     */
+    owner?: unknown;
+    /**
+     * Set by the gateway; a value in the request is ignored.
+     */
+    scheduledBy?: unknown;
     description?: string | null;
     workflowId?: string | null;
+    workflowVersion?: string | null;
     formId?: string | null;
     timeZone?: string | null;
     cron?: string | null;
@@ -669,6 +699,14 @@ export type GivenAutomation = {
      */
     lastModifiedBy?: unknown;
     /**
+     * Set by the gateway; a value in the request is ignored.
+     */
+    lastSkip?: unknown;
+    /**
+     * Set by the gateway; a value in the request is ignored.
+     */
+    warnings?: unknown;
+    /**
      * When its schedule last began a run. RFC 3339, any offset; kept in UTC.
      */
     lastRunAt?: string;
@@ -693,6 +731,14 @@ export type GivenAutomationData = {
      */
     scheduleFrom?: unknown;
     /**
+     * Set by the gateway; a value in the request is ignored.
+     */
+    owner?: unknown;
+    /**
+     * Set by the gateway; a value in the request is ignored.
+     */
+    scheduledBy?: unknown;
+    /**
      * Description of the automation.
      */
     description?: string;
@@ -700,6 +746,10 @@ export type GivenAutomationData = {
      * Identifier of the workflow that it runs.
      */
     workflowId?: string;
+    /**
+     * Version of the workflow that it runs; absent: the newest release at each start.
+     */
+    workflowVersion?: string;
     /**
      * Identifier of the form that it uses.
      */
@@ -1001,6 +1051,14 @@ export type RecordedAutomation = {
  */
 export type RecordedForm = {
     id: string;
+};
+
+/**
+ * What the request imported: how many automations, and the `_id`s of the first hundred.
+ */
+export type RecordedImport = {
+    documents: number;
+    ids: Array<string>;
 };
 
 /**
@@ -2617,6 +2675,18 @@ export type ListAutomationsData = {
          */
         startsWithField?: '_id' | 'name' | 'lastModifiedBy' | 'lastRunAt' | 'nextRunAt' | 'repeatInterval' | 'data.description' | 'data.workflowId' | 'data.formId' | 'data.lastUpdated';
         /**
+         * Only automations with this owner, a principal by its exact id or name.
+         */
+        owner?: string;
+        /**
+         * Only automations with this author, a principal by its exact id or name.
+         */
+        author?: string;
+        /**
+         * Only automations with this scheduler, a principal by its exact id or name.
+         */
+        scheduler?: string;
+        /**
          * Replaces the parameters above: all of them as one JSON object, such as `{"limit":50}`.
          */
         queryParameters?: string;
@@ -3342,6 +3412,130 @@ export type ReplaceAutomationResponses = {
 };
 
 export type ReplaceAutomationResponse = ReplaceAutomationResponses[keyof ReplaceAutomationResponses];
+
+export type TakeAutomationData = {
+    body?: never;
+    headers?: {
+        /**
+         * The automation must have one of these entity tags; otherwise 412.
+         */
+        'If-Match'?: string;
+        /**
+         * The automation must have none of these entity tags; otherwise 412.
+         */
+        'If-None-Match'?: string;
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * `_id` of the automation.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/automation_catalog/automations/{id}/take';
+};
+
+export type TakeAutomationErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'forbidden' | 'cross-site';
+    };
+    /**
+     * `automation-not-found`: There is no such automation.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'automation-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `precondition-failed`: A condition of the request does not hold.
+     */
+    412: Problem & {
+        status: 412;
+        code: 'precondition-failed';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type TakeAutomationError = TakeAutomationErrors[keyof TakeAutomationErrors];
+
+export type TakeAutomationResponses = {
+    /**
+     * The automation.
+     */
+    200: Automation;
+};
+
+export type TakeAutomationResponse = TakeAutomationResponses[keyof TakeAutomationResponses];
 
 export type ImportAutomationsData = {
     /**

@@ -12,7 +12,7 @@ export const automationExport: Command = {
   summary: 'print every automation of the catalogue',
   description: [
     'Print a snapshot of the catalogue of the configured store to standard output, by name and as',
-    'one JSON document per line (NDJSON). "import" restores every document byte for byte.',
+    'one JSON document per line (NDJSON). "import" restores each, but for its people.',
     'A gateway may use the store at the same time.',
   ],
   ...configFileArgument,

@@ -43,6 +43,16 @@ const record = namedObject('AuditRecord', {
       },
     ),
   ),
+  imported: Type.Optional(
+    Type.Object(
+      { documents: Type.Integer({ minimum: 0 }), ids: Type.Array(Type.String()) },
+      {
+        additionalProperties: false,
+        title: 'RecordedImport',
+        description: 'What the request imported: how many automations, and the `_id`s of the first hundred.',
+      },
+    ),
+  ),
   due: Type.Optional(Type.String({ format: 'date-time', description: 'When an automation that was skipped was due.' })),
   workflow: Type.Optional(
     Type.Object(

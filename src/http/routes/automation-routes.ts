@@ -2,7 +2,7 @@ import { textFields } from '#automations/automation.ts';
 import { listingRoles } from '#automations/automation-access.ts';
 import type { AutomationCatalogue, AutomationListing } from '#automations/automation-catalogue.ts';
 import { automationSchema } from '#automations/automation-schema.ts';
-import { filterKinds, pageSize, readListOptions } from '#automations/list-options.ts';
+import { filterKinds, pageSize, personKinds, readListOptions } from '#automations/list-options.ts';
 import { Type } from '#base/json-schema.ts';
 import type { Route, RouteDocs, RouteReply } from '#http/route.ts';
 import { namedObject } from '#json/closed-object.ts';
@@ -40,6 +40,11 @@ const queryParameters: NonNullable<RouteDocs['queryParameters']> = [
     },
     { name: `${kind}Field`, description: `The field that ${kind} is compared with; only together with ${kind}.`, schema: field },
   ]),
+  ...personKinds.map((kind) => ({
+    name: kind,
+    description: `Only automations with this ${kind}, a principal by its exact id or name.`,
+    schema: Type.String(),
+  })),
   {
     name: 'queryParameters',
     description: 'Replaces the parameters above: all of them as one JSON object, such as `{"limit":50}`.',

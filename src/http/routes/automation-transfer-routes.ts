@@ -22,9 +22,11 @@ function importRoute(catalogue: AutomationCatalogue): Route {
       mediaType: ndjson,
       schema: Type.String({ description: 'One automation on each line, as JSON of at most 1 MiB; blank lines are skipped.' }),
     },
-    async handle({ body }) {
-      const result = await catalogue.import(body as AsyncIterable<Buffer>);
-      return { kind: 'plain', status: 200, body: JSON.stringify(result) };
+    async handle({ body, context: { record } }) {
+      const source = body as AsyncIterable<Buffer>;
+      const { imported, replaced, ids } = await catalogue.import({ principal: record.principal, source });
+      record.note({ imported: { documents: imported, ids } });
+      return { kind: 'plain', status: 200, body: JSON.stringify({ imported, replaced }) };
     },
     ...catalogueChange,
     docs: {
@@ -32,7 +34,7 @@ function importRoute(catalogue: AutomationCatalogue): Route {
       operationId: 'importAutomations',
       summary: 'Import automations (NDJSON)',
       description:
-        'Imports all documents or none. Every field is kept as given. A document replaces the one with the same `_id`; without an `_id` it gets one. It has at most 20,000 documents and 64 MiB, and the gateway checks all of it before any change. Four imports run at a time; others wait for ten seconds. The reply names each problem as `/LINE/field` (the first ten thousand).',
+        'Imports all documents or none. Every field is kept as given, but for those that say who answers for the automation: the importer answers for what a line changes. A document replaces the one with the same `_id`; without an `_id` it gets one. It has at most 20,000 documents and 64 MiB, and the gateway checks all of it before any change. Four imports run at a time; others wait for ten seconds. The reply names each problem as `/LINE/field` (the first ten thousand).',
       success: {
         status: 200,
         description: 'How many documents were imported, and how many of them replaced another.',

@@ -1,6 +1,6 @@
 import { listingRoles, writingRoles } from '#automations/automation-access.ts';
 import type { AutomationCatalogue, AutomationState } from '#automations/automation-catalogue.ts';
-import { contentProblems, type GivenAutomation } from '#automations/automation-document.ts';
+import { contentProblems, type GivenAutomation, patchProblems } from '#automations/automation-document.ts';
 import { inputPointer, withInput } from '#automations/automation-input.ts';
 import { automationPatchSchema, automationSchema, givenAutomationSchema } from '#automations/automation-schema.ts';
 import { matchesNone, type Preconditions, requireMatch } from '#automations/entity-tag.ts';
@@ -15,6 +15,11 @@ function judgeContent(body: unknown, spans: ReadonlyMap<string, Buffer>): Judgem
   return { problems: [...contentProblems(body), ...problems], judged: value };
 }
 
+function judgePatch(body: unknown, spans: ReadonlyMap<string, Buffer>): Judgement {
+  const { value, problems } = withInput(body, spans);
+  return { problems: [...patchProblems(body), ...problems], judged: value };
+}
+
 /** Reading and writing one automation. `base`: in front of the path in `Location`. */
 export function automationWritingRoutes(catalogue: AutomationCatalogue, base: string): readonly Route[] {
   return [
@@ -23,6 +28,7 @@ export function automationWritingRoutes(catalogue: AutomationCatalogue, base: st
     replaceRoute(catalogue),
     patchRoute(catalogue),
     removeRoute(catalogue),
+    takeRoute(catalogue),
   ];
 }
 
@@ -175,14 +181,15 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
   return {
     method: 'PATCH',
     url: '/automation_catalog/automations/:id',
-    access: writingRoles,
+    // Who may run an automation may pause it. The catalogue judges the other patches.
+    access: 'callers',
     body: {
       kind: 'json',
       // Most HTTP libraries send `application/json` with every JSON body.
       mediaTypes: ['application/merge-patch+json', 'application/json'],
       schema: automationPatchSchema,
       opaque: [inputPointer],
-      judge: judgeContent,
+      judge: judgePatch,
     },
     async handle(request) {
       const { judged: patch } = request;
@@ -196,7 +203,7 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
       operationId: 'patchAutomation',
       summary: 'Change parts of an automation (JSON merge patch, RFC 7396)',
       description:
-        'A null member removes the field, an object is merged, any other value replaces the field. The media type `application/json` has the same meaning.',
+        'A null member removes the field, an object is merged, any other value replaces the field. The media type `application/json` has the same meaning. A patch of `nextRunAt` alone to `null` pauses the schedule, and to `next` resumes it with its next time from now: callers that may run the automation may do both. A pause by a person who may write the workflow is ended only by such a person.',
       pathParameters,
       requestHeaders: conditions,
       success: {
@@ -205,7 +212,7 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
         schema: automationSchema,
         headers: entityTagHeader,
       },
-      errors: ['automation-not-found', 'automation-exists', 'precondition-failed', 'store-unavailable'],
+      errors: ['forbidden', 'automation-not-found', 'automation-exists', 'precondition-failed', 'store-unavailable'],
       example: { path: { id: example._id }, request: { repeatInterval: '1 day', nextRunAt: null }, reply: example },
     },
   };
@@ -230,6 +237,35 @@ function removeRoute(catalogue: AutomationCatalogue): Route {
       success: { status: 204, description: 'The automation is deleted.' },
       errors: ['automation-not-found', 'precondition-failed', 'store-unavailable'],
       example: { path: { id: example._id } },
+    },
+  };
+}
+
+function takeRoute(catalogue: AutomationCatalogue): Route {
+  return {
+    method: 'POST',
+    url: '/automation_catalog/automations/:id/take',
+    access: writingRoles,
+    async handle(request) {
+      const state = await catalogue.take({ ...target(request), preconditions: preconditionsOf(request) });
+      noteChange(request.context, state);
+      return document(200, state);
+    },
+    ...catalogueChange,
+    docs: {
+      tag: 'automations',
+      operationId: 'takeAutomation',
+      summary: 'Take over an automation',
+      description:
+        'Makes the caller the author of all that the automation says, and its scheduler. The automation stays as it is. The caller needs the right to write its workflow. Who wrote a value before still approves no call of its runs.',
+      pathParameters,
+      requestHeaders: conditions,
+      success: { status: 200, description: 'The automation.', schema: automationSchema, headers: entityTagHeader },
+      errors: ['automation-not-found', 'precondition-failed', 'store-unavailable'],
+      example: {
+        path: { id: example._id },
+        reply: { ...example, data: { ...example.data, owner: 'admin', scheduledBy: 'admin' } },
+      },
     },
   };
 }

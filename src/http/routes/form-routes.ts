@@ -215,7 +215,7 @@ function removeRoute(catalogue: FormCatalogue): Route {
     access: writingRoles,
     async handle(request) {
       const id = idOf(request);
-      await catalogue.remove({ id, preconditions: preconditionsOf(request) });
+      await catalogue.remove({ principal: request.context.record.principal, id, preconditions: preconditionsOf(request) });
       request.context.record.note({ form: { id } });
       return { kind: 'plain', status: 204 };
     },

@@ -80,7 +80,14 @@ export async function runServer(
     records: { list: async () => ({ list: [] }) },
     automation: async (id) => {
       const found = await automations.read(id);
-      return found && { automation: found.automation, input: undefined, people: {} };
+      const people = {
+        authors: pin.storers,
+        earlierAuthors: [],
+        scheduler: undefined,
+        resumer: undefined,
+        formWriter: undefined,
+      };
+      return found && { automation: found.automation, input: undefined, people };
     },
     workflow: async ({ id }) => (id === workflow.id ? { workflow } : undefined),
     reached: async ({ id }) => (id === workflow.id ? [{ pin, functions: [], chain: new Set([pin.digest]) }] : undefined),
