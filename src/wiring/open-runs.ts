@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
+import { peopleOfRun } from '#automations/automation-people.ts';
 import { visibleTo } from '#automations/automation-visibility-store.ts';
 import type { Clock } from '#base/clock.ts';
 import { every } from '#base/every.ts';
@@ -105,8 +106,12 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     records: options.auditReader,
     async automation(id) {
       const found = await automations.find(id);
-      const input = found?.automation.data?.input;
-      return found && { automation: found.automation, input: input && JSON.stringify(input) };
+      if (found === undefined) return undefined;
+      const { automation } = found;
+      const { input, formId } = automation.data ?? {};
+      const formWriter = formId === undefined ? undefined : (await forms.find(formId))?.writer;
+      const people = peopleOfRun(found.people, { automation, formWriter });
+      return { automation, input: input && JSON.stringify(input), people };
     },
     workflow: (name) => loader.load(name),
     inputProblems: (given) => inputs.inputProblems(given),
