@@ -30,12 +30,12 @@ function lines(count: number): string {
   return Array.from({ length: count }, (_, index) => {
     const number = String(index).padStart(24, '0');
     const gbac = { write: ['ops'], read: index % 10 === 0 ? ['ops', 'noc'] : [] };
-    return `${JSON.stringify({ _id: number, name: `Automation ${number} ü`, data: { gbac, lastUpdated: '2026-01-02T03:04:05.678Z' }, lastModifiedBy: 'someone else' })}\n`;
+    return `${JSON.stringify({ _id: number, name: `Automation ${number} ü`, data: { gbac, lastUpdated: '2026-01-02T03:04:05.678Z' } })}\n`;
   }).join('');
 }
 
 eachStore((store) => {
-  test('an import is exported byte for byte, and can be imported again', async (t) => {
+  test('an import without people is exported byte for byte, and can be imported again', async (t) => {
     const { directory } = await place(t, store);
     assert.equal((await command(['import', '-'], { directory, input: '' })).code, 0);
     writeFileSync(join(directory, 'catalogue.ndjson'), lines(250));

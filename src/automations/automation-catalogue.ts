@@ -6,11 +6,10 @@ import type { Automation } from './automation.ts';
 import { mayRun, maySee, mayWrite, viewerOf, writingRoles } from './automation-access.ts';
 import { type GivenAutomation, generateId, inUtc, isId, refuseContradictions } from './automation-document.ts';
 import { type ImportResult, importAutomations } from './automation-import.ts';
-import { peopleAfterTake } from './automation-people.ts';
 import { taggedText } from './automation-row.ts';
 import { type AutomationStore, type AutomationWriter, createAutomationStore, type StoredAutomation } from './automation-store.ts';
-import { type AutomationState, createSteering, createWriting, put, stateOf } from './automation-writing.ts';
-import { notFound, notRunnable, notWorkflowWriter, notWritable } from './catalogue-refusals.ts';
+import { type AutomationState, createSteering, createTaking, createWriting, stateOf } from './automation-writing.ts';
+import { notFound, notRunnable, notWritable } from './catalogue-refusals.ts';
 import { refuseDelegation, type WhyNotWriter } from './delegation.ts';
 import { entityTag, type Preconditions, requireMatch } from './entity-tag.ts';
 import type { ListOptions } from './list-options.ts';
@@ -82,6 +81,7 @@ export function createAutomationCatalogue({ database, clock, whyNotWriter }: Aut
   };
   const write = createWriting({ clock, whyNotWriter });
   const steer = createSteering({ clock, whyNotWriter });
+  const take = createTaking({ whyNotWriter });
   return {
     async list({ principal, options }) {
       const { list, total } = await store.list({ options, viewer: viewerOf(principal), principal: principal.id });
@@ -121,16 +121,7 @@ export function createAutomationCatalogue({ database, clock, whyNotWriter }: Aut
         await refuseDelegation(whyNotWriter, { principal: request.principal, current: automation });
         return stateOf(automation);
       }),
-    take: (request) =>
-      changeOne(store, request, async (writer, { automation, givenNext, people }) => {
-        const { principal } = request;
-        const workflowId = automation.data?.workflowId;
-        const exists = workflowId !== undefined && (await writer.workflowsAmong([workflowId])).has(workflowId);
-        const reason = workflowId === undefined ? undefined : await whyNotWriter(principal, workflowId);
-        if (reason !== undefined) throw notWorkflowWriter('Taking it', reason);
-        const taken = peopleAfterTake(people, { automation, by: principal });
-        return put(writer, automation, { givenNext, people: { ...taken, isUnconfirmed: workflowId !== undefined && !exists } });
-      }),
+    take: (request) => changeOne(store, request, (writer, stored) => take(writer, { ...request, stored })),
     import: ({ principal, source }) => store.importing(() => importAutomations({ store, source, importer: principal })),
     export: () => store.export(),
     find: async (id) => (isId(id) ? await store.read(id) : undefined),

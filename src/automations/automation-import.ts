@@ -179,7 +179,7 @@ function createPortion(stored: number) {
       for (const batch of batches()) {
         const conflicts = await writer.insert(
           batch.map(({ automation }) => people.modified(automation)),
-          { peopleOf: people.of },
+          { peopleOf: (automation) => people.of(automation) },
         );
         for (const { index, ...conflict } of conflicts)
           if (refused.length < refusedAtMost) refused.push({ line: batch[index]?.line ?? 0, ...conflict });

@@ -32,14 +32,10 @@ export function listAutomations(
   return read.transaction().execute(async (moment) => {
     // PostgreSQL would compile a query that it estimates as long; that takes longer than the query may.
     if (dialect === 'postgres') await sql`set local jit = off`.execute(moment);
-    const { filters, sort, people = [] } = options;
+    const { filters, sort } = options;
     const describes = sort === 'data.description' || filters.some(({ field }) => field === 'data.description');
     const isCut = describes && (await hasCutDescription(moment));
-    const conditions = [
-      visibleTo(viewer),
-      ...filters.map((filter) => matches(filter, { dialect, isCut })),
-      ...people.map(hasPerson),
-    ];
+    const conditions = conditionsOf({ options, viewer }, { dialect, isCut });
     // SQLite would fetch each row of a range of one index.
     const hint = dialect === 'sqlite' && filters.length > 1 ? sql`not indexed` : sql``;
     const matching = sql`from automation ${hint} where ${all(conditions)}`;
@@ -48,10 +44,21 @@ export function listAutomations(
     const found = sql<SqlBool>`automation.number in (select number ${matching})`;
     // Few matches are fetched and sorted. For many, the index of the sort field is read in its order.
     const chosen = total <= sortedAtMost ? found : sql<SqlBool>`(${found}) is true`;
-    const condition = filters.length + people.length === 0 ? all(conditions) : chosen;
+    const condition = isFiltered(options) ? chosen : all(conditions);
     const numbers = await numbersOf(moment, { options, condition, total, isCut });
     return { list: await documentsOf(moment, numbers), total };
   });
+}
+
+function conditionsOf(
+  { options: { filters, people = [] }, viewer }: ListRequest,
+  matching: Parameters<typeof matches>[1],
+): readonly (RawBuilder<SqlBool> | undefined)[] {
+  return [visibleTo(viewer), ...filters.map((filter) => matches(filter, matching)), ...people.map(hasPerson)];
+}
+
+function isFiltered({ filters, people }: ListOptions): boolean {
+  return filters.length > 0 || people !== undefined;
 }
 
 interface Count {

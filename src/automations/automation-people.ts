@@ -46,32 +46,32 @@ interface PeopleWrite {
 export function peopleAfterWrite(write: PeopleWrite): AutomationPeople {
   const { people, current, next } = write;
   const by = named(write.by);
-  const before = current === undefined ? undefined : authorFields(current);
-  const after = authorFields(next);
-  const fields: Record<string, FieldPeople> = {};
-  let isChanged = false;
-  for (const [field, text] of after) {
-    const kept = people.fields[field];
-    const isSame = before?.get(field) === text;
-    if (isSame && kept !== undefined) fields[field] = kept;
-    if (isSame) continue;
-    fields[field] = { authors: [by], former: [] };
-    isChanged = true;
-  }
-  const hasRemoved = [...(before?.keys() ?? [])].some((field) => !after.has(field));
-  const removers = removersAfter(people, { current, next, by, hasRemoved });
-  if (removers !== undefined) fields[inputField] = removers;
-  isChanged ||= hasRemoved;
-  const reschedules = scheduleText(current) !== scheduleText(next) || (isChanged && isScheduled(next));
+  const { fields, isChanged } = fieldsAfterWrite({ ...write, by });
   const { owner, scheduler, resumer, pausedBy, isUnconfirmed } = people;
+  const kept = { fields, owner: isChanged ? by : owner, isUnconfirmed };
+  const reschedules = scheduleText(current) !== scheduleText(next) || (isChanged && isScheduled(next));
+  if (!reschedules) return { ...kept, scheduler, resumer, pausedBy };
+  // The new scheduler answers for when it runs. Who changes a schedule may write the workflow.
   const pauses = current?.nextRunAt !== undefined && next.nextRunAt === undefined;
+  return { ...kept, scheduler: by, ...(pauses && { pausedBy: { ...by, isWriter: true } }) };
+}
+
+function fieldsAfterWrite({ people, current, next, by }: PeopleWrite): Pick<AutomationPeople, 'fields'> & {
+  readonly isChanged: boolean;
+} {
+  const before: ReadonlyMap<string, string> = current === undefined ? new Map() : authorFields(current);
+  const after = authorFields(next);
+  const changed = [...after].filter(([field, text]) => before.get(field) !== text).map(([field]) => field);
+  const kept = Object.entries(people.fields).filter(([field]) => after.has(field) && !changed.includes(field));
+  const hasRemoved = [...before.keys()].some((field) => !after.has(field));
+  const removers = removersAfter(people, { current, next, by, hasRemoved });
   return {
-    fields,
-    owner: isChanged ? by : owner,
-    scheduler: reschedules ? by : scheduler,
-    // The new scheduler answers for when it runs. Who changes a schedule may write the workflow.
-    ...(reschedules ? pauses && { pausedBy: { ...by, isWriter: true } } : { resumer, pausedBy }),
-    isUnconfirmed,
+    fields: {
+      ...Object.fromEntries(kept),
+      ...Object.fromEntries(changed.map((field) => [field, { authors: [by], former: [] }])),
+      ...(removers !== undefined && { [inputField]: removers }),
+    },
+    isChanged: changed.length > 0 || hasRemoved,
   };
 }
 
@@ -89,7 +89,7 @@ export function peopleAfterPause(people: AutomationPeople, { by, isWriter }: Ste
 }
 
 /** After the end of a pause. */
-export function peopleAfterResume({ pausedBy: _, ...people }: AutomationPeople, by: NamedPrincipal): AutomationPeople {
+export function peopleAfterResume({ pausedBy: _pausedBy, ...people }: AutomationPeople, by: NamedPrincipal): AutomationPeople {
   return { ...people, resumer: named(by) };
 }
 

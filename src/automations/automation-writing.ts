@@ -3,10 +3,17 @@ import type { Clock } from '#base/clock.ts';
 import type { Automation, AutomationData } from './automation.ts';
 import { mayWrite } from './automation-access.ts';
 import { modifierName, refuseTooLarge } from './automation-document.ts';
-import { type AutomationPeople, noPeople, peopleAfterPause, peopleAfterResume, peopleAfterWrite } from './automation-people.ts';
+import {
+  type AutomationPeople,
+  noPeople,
+  peopleAfterPause,
+  peopleAfterResume,
+  peopleAfterTake,
+  peopleAfterWrite,
+} from './automation-people.ts';
 import { documentText, taggedText, withNames } from './automation-row.ts';
 import type { AutomationWriter, StoredAutomation } from './automation-store.ts';
-import { nameTaken, pausedByWriter } from './catalogue-refusals.ts';
+import { nameTaken, notWorkflowWriter, pausedByWriter } from './catalogue-refusals.ts';
 import { refuseDelegation, type WhyNotWriter } from './delegation.ts';
 import { entityTag } from './entity-tag.ts';
 import { runFields, withFactsOf } from './run-facts.ts';
@@ -88,6 +95,23 @@ export function createSteering({ clock, whyNotWriter }: WritingNeeds) {
   };
 }
 
+/** Makes a person answer for all of an automation, which stays as it is. */
+export function createTaking({ whyNotWriter }: Pick<WritingNeeds, 'whyNotWriter'>) {
+  return async (
+    writer: AutomationWriter,
+    { principal, stored }: { readonly principal: Principal; readonly stored: StoredAutomation },
+  ): Promise<AutomationState> => {
+    const { automation, givenNext, people } = stored;
+    const workflowId = automation.data?.workflowId;
+    const taken = peopleAfterTake(people, { automation, by: principal });
+    if (workflowId === undefined) return put(writer, automation, { givenNext, people: { ...taken, isUnconfirmed: false } });
+    const exists = (await writer.workflowsAmong([workflowId])).has(workflowId);
+    const reason = await whyNotWriter(principal, workflowId);
+    if (reason !== undefined) throw notWorkflowWriter('Taking it', reason);
+    return put(writer, automation, { givenNext, people: { ...taken, isUnconfirmed: !exists } });
+  };
+}
+
 async function isWriter(whyNotWriter: WhyNotWriter, principal: Principal, { data }: Automation): Promise<boolean> {
   return data?.workflowId === undefined || (await whyNotWriter(principal, data.workflowId)) === undefined;
 }
@@ -109,7 +133,7 @@ function changeOf(current: Automation, settled: Settled): 'none' | 'run facts' |
   return isSame && current.data?.scheduleFrom === settled.data?.scheduleFrom ? 'none' : 'run facts';
 }
 
-export async function put(
+async function put(
   writer: AutomationWriter,
   automation: Automation,
   { givenNext, people }: { readonly givenNext?: string | undefined; readonly people: AutomationPeople },

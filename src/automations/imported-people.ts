@@ -3,7 +3,7 @@ import type { Automation } from './automation.ts';
 import { modifierName } from './automation-document.ts';
 import { type AutomationPeople, noPeople, peopleAfterWrite } from './automation-people.ts';
 import { ownedText } from './automation-row.ts';
-import type { AutomationWriter } from './automation-store.ts';
+import type { AutomationWriter, StoredAutomation } from './automation-store.ts';
 
 /** Who answers for the documents of an import, and who changed them last. Their lines do not say it. */
 interface ImportedPeople {
@@ -26,40 +26,33 @@ export function createImportedPeople(writer: AutomationWriter, importer: NamedPr
       const stored = await writer.readAll(batch.map(({ _id }) => _id));
       const workflows = await writer.workflowsAmong(batch.flatMap(({ data }) => data?.workflowId ?? []));
       for (const next of batch) {
-        const known = stored.get(next._id);
-        const current = known?.automation;
-        const isSame = current !== undefined && comparable(current) === comparable(next);
-        const people = isSame ? (known?.people ?? noPeople) : peopleOf({ current, next, importer, people: known?.people });
         const workflowId = next.data?.workflowId;
+        const line = judgeLine(next, stored.get(next._id), importer);
         const isUnconfirmed = workflowId !== undefined && !workflows.has(workflowId);
-        judged.set(next._id, {
-          people: isUnconfirmed ? { ...people, isUnconfirmed } : people,
-          lastModifiedBy: isSame || importer === undefined ? current?.lastModifiedBy : modifierName(importer.username),
-        });
+        judged.set(next._id, isUnconfirmed ? { ...line, people: { ...line.people, isUnconfirmed } } : line);
       }
     },
     of: ({ _id }) => judged.get(_id)?.people ?? noPeople,
-    modified({ lastModifiedBy: _, ...automation }) {
+    modified({ lastModifiedBy: _by, ...automation }) {
       const lastModifiedBy = judged.get(automation._id)?.lastModifiedBy;
       return { ...automation, ...(lastModifiedBy !== undefined && { lastModifiedBy }) };
     },
   };
 }
 
-interface Line {
-  readonly current: Automation | undefined;
-  readonly next: Automation;
-  readonly importer: NamedPrincipal | undefined;
-  readonly people: AutomationPeople | undefined;
-}
-
-function peopleOf({ current, next, importer, people = noPeople }: Line): AutomationPeople {
-  if (importer === undefined) return noPeople;
-  return { ...peopleAfterWrite({ people, current, next, by: importer }), isUnconfirmed: undefined };
+/** A line that changes nothing keeps the people. */
+function judgeLine(next: Automation, stored: StoredAutomation | undefined, importer: NamedPrincipal | undefined): Judged {
+  const current = stored?.automation;
+  const people = stored?.people ?? noPeople;
+  const lastModifiedBy = current?.lastModifiedBy;
+  if (current !== undefined && comparable(current) === comparable(next)) return { people, lastModifiedBy };
+  if (importer === undefined) return { people: noPeople, lastModifiedBy };
+  const written = peopleAfterWrite({ people, current, next, by: importer });
+  return { people: { ...written, isUnconfirmed: undefined }, lastModifiedBy: modifierName(importer.username) };
 }
 
 /** What the line decides: all of the document but for the people. */
-function comparable({ lastModifiedBy: _, ...automation }: Automation): string {
+function comparable({ lastModifiedBy: _by, ...automation }: Automation): string {
   const { lastRunAt, nextRunAt, data } = automation;
   return JSON.stringify([ownedText(automation), lastRunAt, nextRunAt, data?.scheduleFrom]);
 }

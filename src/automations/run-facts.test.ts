@@ -215,7 +215,7 @@ eachStore((store) => {
 });
 
 /** Who wrote what is no part of this model. */
-function withoutPeople({ lastModifiedBy: _, ...rest }: Automation): Automation {
+function withoutPeople({ lastModifiedBy: _modifier, ...rest }: Automation): Automation {
   const { owner: _owner, scheduledBy: _by, ...data } = rest.data ?? {};
   const { data: _data, ...others } = rest;
   return { ...others, ...(Object.keys(data).length > 0 && { data }) };
