@@ -15,8 +15,18 @@ const issuers = 'oidc:["https://issuer","sub"]';
 /** Granted by a person, with proofs in order. */
 function granted(by: string): Approval {
   const facts = {
-    ...{ principal: ann, call: undefined, message: 'Go on?', reason: undefined, task: undefined, fingerprint: undefined },
-    ...{ involved: [], bodyDigest: undefined, id: 'a', subject: 's', createdAt: 0, expiresAt: Number.MAX_SAFE_INTEGER },
+    principal: ann,
+    call: undefined,
+    message: 'Go on?',
+    reason: undefined,
+    task: undefined,
+    fingerprint: undefined,
+    involved: [],
+    bodyDigest: undefined,
+    id: 'a',
+    subject: 's',
+    createdAt: 0,
+    expiresAt: Number.MAX_SAFE_INTEGER,
     rules: [{ name: 'rule', approvers: { roles: [], groups: ['leads'] }, count: 1, selfApproval: false }],
   } as const;
   const asked = { ...facts, proof: proofOf(approvalText(facts), key) };
