@@ -38,7 +38,7 @@ eachStore((store) => {
     await send('ann', 'POST', `/runs/${run.id}/resume`);
     const ended = await reaches(run.id, 'completed');
     assert.deepEqual([...far.arrived], [['one', 1]]);
-    assert.deepEqual(involvedIn(ended), ['ann: workflow event', 'bob: workflow', 'otto: starter']);
+    assert.deepEqual(involvedIn(ended), ['ann: author workflow event', 'bob: workflow', 'otto: starter']);
     const audit = await send('ann', 'GET', '/audit?limit=1000');
     assert.match(audit.text, /"workflow":\{"id":"lab\.one"\}/u, 'the take is on record');
     assert.match(audit.text, /"code":"delegation-lost"/u, 'the refusal is on record');
@@ -76,7 +76,7 @@ eachStore((store) => {
     const child = await reaches(`${run.id}.1.1`, 'suspended');
     assert.equal(child.suspendedBy, 'delegation-lost');
     assert.deepEqual([...far.arrived], []);
-    assert.deepEqual(involvedIn(child), ['ann: workflow parent', 'bob: workflow parent', 'eve: event', 'otto: starter parent']);
+    assert.deepEqual(involvedIn(child), ['ann: author workflow parent', 'bob: workflow parent', 'eve: event', 'otto: starter parent']);
     assert.equal((await send('ann', 'POST', `/runs/${run.id}/cancel`)).status, 200);
   });
 
@@ -95,7 +95,7 @@ eachStore((store) => {
     assert.equal(again.status, 201, again.text);
     assert.match(again.text, /"input":\{"b":2\}/u);
     assert.deepEqual(involvedIn(await read((again.json() as { id: string }).id)), [
-      'ann: starter workflow repeated',
+      'ann: starter author workflow repeated',
       'bob: workflow repeated',
       'otto: repeated',
     ]);

@@ -4,7 +4,6 @@ import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import { writingRoles } from '#automations/automation-access.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
-import { peopleOfRun } from '#automations/automation-people.ts';
 import { visibleTo } from '#automations/automation-visibility-store.ts';
 import type { Clock } from '#base/clock.ts';
 import { every } from '#base/every.ts';
