@@ -11,7 +11,7 @@ import { migrate } from '../src/database/migrate.ts';
 import { migrations } from '../src/database/migrations.ts';
 import { createSessionDialect } from '../src/database/session-dialect.ts';
 import { SqliteSessions } from '../src/database/sqlite-sessions.ts';
-import { filesOf } from '../src/database/store-part.ts';
+import { filesOf, formerRunsFile } from '../src/database/store-part.ts';
 import type { Tables } from '../src/database/tables.ts';
 import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { runCaller } from './support/runs/run-caller.ts';
@@ -167,3 +167,23 @@ test('a file of runs that is not of the store is refused and kept, and an empty 
   await assert.rejects(openDatabase({ store, log: noLog }), /gateway\.runs\.db is not what this store was made from/u);
   assert.equal(existsSync(runs), true);
 });
+
+/** The migrations of the former third file. */
+const ofRuns: ReadonlySet<number> = new Set([7, 9, 10, 12, 13]);
+
+for (const last of [6, 7, 8, 9, 10, 12, 13])
+  test(`a SQLite store of schema ${last} is taken over`, async (t) => {
+    const store = await sqliteStore.fresh(t);
+    assert.ok(store.kind === 'sqlite');
+    const third = formerRunsFile(store.file);
+    for (const { part, file } of [...filesOf(store.file), { part: 'records', file: third } as const]) {
+      const sessions = new SqliteSessions({ file, kind: 'write', cache: 2_048 });
+      const query = new Kysely<Tables>({ dialect: createSessionDialect('sqlite', sessions) });
+      const known = migrations.filter(({ number }) => number <= last && ofRuns.has(number) === (file === third));
+      await migrate({ query, dialect: 'sqlite', part, migrations: known });
+      await sessions.close();
+    }
+    const database = await openDatabase({ store, log: noLog });
+    await database.close();
+    assert.equal(existsSync(third), false);
+  });

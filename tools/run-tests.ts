@@ -65,7 +65,7 @@ const longUnits = [
   'src/access/hostile-tokens.test.ts',
   'src/access/login-throttle.test.ts',
   'src/audit/audit-pruning.test.ts',
-  'src/automations/run-fact-store.test.ts',
+  'src/automations/run-facts.test.ts',
   'src/cli/cli.test.ts',
   'src/config/config-text.test.ts',
   'src/database/database.test.ts',

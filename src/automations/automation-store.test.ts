@@ -198,6 +198,31 @@ eachStore((store) => {
     assert.deepEqual(await restOf(database), []);
   });
 
+  test('a catalogue is read as it was while one change has its lock and many wait', { timeout: 30_000 }, async (t) => {
+    const catalogue = createAutomationStore(await store.open(t));
+    await put(catalogue, [{ _id: 'x', name: 'x' }]);
+    const [written, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const changes = [
+      catalogue.change(async (writer) => {
+        await writer.remove(['x']);
+        written.resolve();
+        await release.promise;
+      }),
+    ];
+    await written.promise;
+    // More than the pool of PostgreSQL has connections.
+    for (let count = 0; count < 20; count += 1)
+      changes.push(catalogue.change(async (writer) => void (await writer.remove(['y']))));
+    const begun = performance.now();
+    assert.equal((await listed(catalogue)).total, 1);
+    assert.equal((await catalogue.read('x'))?.automation.name, 'x');
+    const took = performance.now() - begun;
+    release.resolve();
+    await Promise.all(changes);
+    assert.ok(took < 2_000, `${took} ms`);
+    assert.equal((await listed(catalogue)).total, 0);
+  });
+
   test('order, filters and pages agree with a plain implementation, for any documents', async (t) => {
     const database = await store.open(t);
     // Small enough that some searches find too many to sort.

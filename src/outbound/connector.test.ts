@@ -102,6 +102,36 @@ test('R6: a denied name is not looked up, and a name with one denied address is 
   assert.deepEqual([asked, dialled], [['mixed.example'], []]);
 });
 
+test('R6: a denied address is found at any place among the answers, and so is a text that is no address', async () => {
+  for (const denied of ['169.254.169.254', '::1', '::ffff:192.168.0.1', 'fe80::1%lo', 'nonsense']) {
+    for (const all of [
+      ['8.8.8.8', denied],
+      [denied, '8.8.8.8'],
+    ]) {
+      const dial = (): Socket => assert.fail(`dialled for ${all.join()}`);
+      const connect = createConnector({ policy: policyOf([]), resolve: answers(...all), timeouts, dial });
+      await assert.rejects(connect('https://mixed.example/'), { code: 'destination-denied' }, all.join());
+    }
+  }
+});
+
+test('R3: an address is not looked up', async () => {
+  const dialled: string[] = [];
+  const connect = createConnector({
+    policy: policyOf([]),
+    resolve: () => assert.fail('a look-up'),
+    timeouts,
+    dial: ({ host }) => {
+      dialled.push(host);
+      const socket = new Socket();
+      process.nextTick(() => socket.destroy(Object.assign(new Error('stub'), { code: 'ECONNREFUSED' })));
+      return socket;
+    },
+  });
+  await assert.rejects(connect('https://[2606:4700::1111]:8443'), { code: 'upstream-connect-failed' });
+  assert.deepEqual(dialled, ['2606:4700::1111']);
+});
+
 test('a connector without a policy dials any address, by literal and by name', async (t) => {
   const { port } = await listen(t, createServer());
   const connect = createConnector({ resolve: answers('127.0.0.1'), timeouts });

@@ -5,13 +5,15 @@ import { connect as connectTcp, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { GatewayError } from '#base/gateway-error.ts';
 import { Secret } from '#base/secret.ts';
+import { sendThrough } from '../../test/support/callers/send-through.ts';
 import { createAuthority } from '../../test/support/far-sides/certificate.ts';
 import { allClosed, listen } from '../../test/support/listen.ts';
 import { type Connect, createConnector } from './connector.ts';
 import { createDestinationPolicy } from './destination-policy.ts';
 import type { ProxyOptions } from './proxy-connect.ts';
+import { createSender } from './sender.ts';
 
-// test/proxies.test.ts has each fault of a proxy, and each setting, through the whole gateway.
+// Here is one test of each setting. test/proxies.test.ts has each fault and each setting through the whole gateway.
 
 const authority = createAuthority();
 const identity = authority.issue({ names: ['far.example', 'proxy.example', '127.0.0.1'] });
@@ -81,6 +83,29 @@ function failsWith(code: string, text: RegExp): (error: unknown) => boolean {
     assert.match(error.message, text);
     return true;
   };
+}
+
+for (const proxyScheme of ['http', 'https'] as const) {
+  test(`a call goes through an ${proxyScheme} proxy, which gets its credentials, to the address that the policy admits`, async (t) => {
+    const far = await listen(t, createHttpsServer(identity, echo));
+    const proxy = await startProxy(t, far.port, { secure: proxyScheme === 'https' });
+    const url = `${proxyScheme}://proxy.example:${proxy.port}`;
+    const options: ProxyOptions = { url, username: 'gateway', password: new Secret('pässword'), resolves: false };
+    const sender = createSender({ connect: connector({ proxy: options }) });
+    t.after(() => sender.close());
+    const { body } = await sendThrough(sender, 'https://far.example:8443/one');
+    assert.equal(body.toString(), 'GET far.example:8443 /one');
+    (await connector({ proxy: options, addresses: ['2001:4860:4860::8888'] })('http://far.example')).destroy();
+    (await connector({ proxy: options, addresses: ['10.0.0.1'], policy: false })('http://far.example')).destroy();
+    const asked = ['198.41.0.4:8443', '[2001:4860:4860::8888]:80', '10.0.0.1:80'];
+    assert.deepEqual(proxy.asked, asked);
+    const basic = `Basic ${Buffer.from('gateway:pässword').toString('base64')}`;
+    assert.deepEqual(proxy.credentials, [basic, basic, basic]);
+    const denied = connector({ proxy: options, addresses: ['198.41.0.4', '10.0.0.1'] });
+    await assert.rejects(denied('http://far.example'), failsWith('destination-denied', /10\.0\.0\.1/u));
+    await assert.rejects(denied('http://127.0.0.1'), failsWith('destination-denied', /loopback/u));
+    assert.deepEqual(proxy.asked, asked);
+  });
 }
 
 test('a proxy that resolves gets the name, and the policy decides on names of this machine and literals alone', async (t) => {

@@ -62,6 +62,16 @@ test('R7: a name that does not exist is upstream-dns-failed and says so', async 
   );
 });
 
+test('R7: a look-up that fails at the name server is upstream-dns-failed, and one that hangs does not delay it', async () => {
+  const { lookup, fail } = heldLookup();
+  const resolve = createResolver({ lookup, concurrency: 2 });
+  const hanging = resolve('hangs.example', { timeout: 60 });
+  const failing = resolve('fails.example', { timeout: 5_000 });
+  fail('fails.example', 'EAI_AGAIN');
+  await assert.rejects(failing, failsWith('upstream-dns-failed', /the name server does not answer \(EAI_AGAIN\)/u));
+  await assert.rejects(hanging, failsWith('upstream-timeout', /60 ms/u));
+});
+
 test('R7: a name without addresses is upstream-dns-failed', async () => {
   const { lookup, answer } = heldLookup();
   const resolving = createResolver({ lookup, concurrency: 2 })('empty.example', { timeout: 5_000 });

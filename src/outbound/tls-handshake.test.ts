@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
-import { test } from 'node:test';
-import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { type TestContext, test } from 'node:test';
+import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from 'node:tls';
 import { GatewayError } from '#base/gateway-error.ts';
 import { Secret } from '#base/secret.ts';
-import { createAuthority } from '../../test/support/far-sides/certificate.ts';
+import { createAuthority, selfSigned } from '../../test/support/far-sides/certificate.ts';
 import { allClosed, listen } from '../../test/support/listen.ts';
 import { type Connect, createConnector } from './connector.ts';
 import { createDestinationPolicy } from './destination-policy.ts';
 
-// test/tls.test.ts has each fault of a certificate, and each setting, through the whole gateway.
+// Here is one test of each setting. test/tls.test.ts has each fault and each setting through the whole gateway.
 
 const authority = createAuthority();
 const good = authority.issue({ names: ['far.example', '127.0.0.1'] });
@@ -67,12 +67,55 @@ test('TLS sessions are resumed by host and port', async (t) => {
   assert.deepEqual(reused, [false, true, false]);
 });
 
-test('a refused certificate is upstream-tls-failed, and the connection is closed', async (t) => {
-  const server = createTlsServer(authority.issue({ names: ['other.example'] }), (socket) => socket.on('error', () => {}));
-  const { port, open } = await listen(
+async function serve(t: TestContext, options: TlsOptions): ReturnType<typeof listen> {
+  const server = createTlsServer(options, (socket) => socket.on('error', () => {}));
+  return listen(
     t,
     server.on('tlsClientError', () => {}),
   );
+}
+
+const names = ['far.example'];
+const past = { notBefore: new Date(Date.now() - 2e9), notAfter: new Date(Date.now() - 1e9) };
+const clientAsked = { ...good, ca: authority.cert, requestCert: true, rejectUnauthorized: true, maxVersion: 'TLSv1.2' } as const;
+
+test('R62: only a valid certificate of a known authority for the host is accepted, by TLS 1.2 or later', async (t) => {
+  const { port } = await serve(t, good);
+  for (const host of ['far.example', '127.0.0.1']) {
+    const socket = (await connector(trusting)(`https://${host}:${port}`)) as TLSSocket;
+    assert.equal(socket.authorized, true);
+    socket.destroy();
+  }
+  assert.match((await failure(connector(), `https://far.example:${port}`)).message, /unknown authority/u);
+  for (const [options, cause] of [
+    [authority.issue({ names, ...past }), /has expired/u],
+    [authority.issue({ names, notBefore: new Date(Date.now() + 1e9) }), /not valid yet/u],
+    [selfSigned({ names }), /self-signed/u],
+    [createAuthority('other').issue({ names }), /unknown authority/u],
+    [{ ...good, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' }, /TLS 1\.2 and 1\.3 only/u],
+    [clientAsked, /client certificate|closed the connection/u],
+  ] satisfies readonly (readonly [TlsOptions, RegExp])[]) {
+    const error = await failure(connector(trusting), `https://far.example:${(await serve(t, options)).port}`);
+    assert.equal(error.code, 'upstream-tls-failed', error.message);
+    assert.match(error.message, cause);
+  }
+});
+
+test('the settings of TLS accept any certificate, another name, and send a certificate of the gateway', async (t) => {
+  const own = authority.issue({ names: ['gateway.example'] });
+  for (const [options, tls] of [
+    [selfSigned({}), { verify: false }],
+    [authority.issue({ names: ['inner.example'] }), { ...trusting, serverName: 'inner.example' }],
+    [clientAsked, { ...trusting, cert: own.cert, key: new Secret(own.key) }],
+  ] as const)
+    (await connector(tls)(`https://far.example:${(await serve(t, options)).port}`)).destroy();
+  const { port } = await serve(t, good);
+  const error = await failure(connector({ ...trusting, serverName: 'inner.example' }), `https://far.example:${port}`);
+  assert.match(error.message, /not for inner\.example/u);
+});
+
+test('a refused certificate is upstream-tls-failed, and the connection is closed', async (t) => {
+  const { port, open } = await serve(t, authority.issue({ names: ['other.example'] }));
   const error = await failure(connector(trusting), `https://far.example:${port}`);
   assert.equal(error.code, 'upstream-tls-failed', error.message);
   assert.match(error.message, /wrong name: it is not for far\.example/u);

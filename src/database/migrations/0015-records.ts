@@ -24,16 +24,16 @@ async function copyFormerRuns(transaction: Transaction<Tables>): Promise<void> {
   const { rows: files } = await sql`select 1 from pragma_database_list where name = ${formerRunsSchema}`.execute(transaction);
   if (files.length === 0) return;
   const { rows: tables } = await sql<{ readonly name: string }>`select name from ${former}.sqlite_schema
-    where type = 'table' and name not like 'sqlite\\_%' escape '\\' and name not in ('schema_migration', 'run_fact')`.execute(
-    transaction,
-  );
+    where type = 'table' and name not like 'sqlite\\_%' escape '\\' and name <> 'run_fact'`.execute(transaction);
   if (tables.length === 0) return;
   for (const { name } of tables) {
+    if (name === 'schema_migration') continue;
     const table = sql.ref(name);
     await sql`insert into main.${table} select * from ${former}.${table}`.execute(transaction);
   }
   await sql`update main.schema_migration as taken set applied_at = former.applied_at from ${former}.schema_migration as former
     where former.number = taken.number`.execute(transaction);
+  if (tables.length === 1) return;
   // No number of a deleted event comes back: readers go on after the number that they know.
   await sql`delete from main.sqlite_sequence where name in (select name from ${former}.sqlite_sequence)`.execute(transaction);
   await sql`insert into main.sqlite_sequence select name, seq from ${former}.sqlite_sequence`.execute(transaction);
