@@ -1,5 +1,7 @@
 import { isApprover } from '#access/approval-options.ts';
+import type { Operation } from '#access/operations.ts';
 import type { Principal } from '#access/principal.ts';
+import type { Rights } from '#access/rights.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -41,20 +43,26 @@ export interface ApprovalCatalogue {
   sees(principal: Principal, id: string): Promise<boolean>;
 }
 
+type ReadingOperation = Extract<Operation, 'listApprovals' | 'previewApproval' | 'readApproval'>;
+
 interface CatalogueOptions {
   readonly store: ApprovalStore;
   readonly clock: Clock;
+  readonly rights: Rights;
   readonly takePreview: (approval: Approval, format?: DryRunFormat) => Promise<StoredPreview>;
 }
 
-export function createApprovalCatalogue({ store, clock, takePreview }: CatalogueOptions): ApprovalCatalogue {
+export function createApprovalCatalogue({ store, clock, rights, takePreview }: CatalogueOptions): ApprovalCatalogue {
   const seen = (approval: Approval, principal: Principal): SeenApproval => {
     const status = statusAt(approval, clock.now());
     return { ...approval, status, mayDecide: isOpen(status) && rulesFor(approval, principal).length > 0 };
   };
-  const visible = async ({ principal, id }: ApprovalRequest): Promise<Approval> => {
+  // A right shows approvals as the role admin does. It makes nobody an approver.
+  const shows = (operation: ReadingOperation, principal: Principal, approval: Approval): boolean =>
+    maySee(principal, approval) || rights.covers(principal, operation, undefined);
+  const visible = async ({ principal, id }: ApprovalRequest, operation: ReadingOperation = 'readApproval'): Promise<Approval> => {
     const approval = await store.read(id);
-    if (approval === undefined || !maySee(principal, approval)) throw approvalNotFound();
+    if (approval === undefined || !shows(operation, principal, approval)) throw approvalNotFound();
     return approval;
   };
   const decide = async (
@@ -73,7 +81,7 @@ export function createApprovalCatalogue({ store, clock, takePreview }: Catalogue
         limit,
         after,
         read: (most, place: ApprovalPlace | undefined) => store.list(filter, { limit: most, after: place }),
-        sees: (approval) => maySee(principal, approval),
+        sees: (approval) => shows('listApprovals', principal, approval),
         placeOf: ({ createdAt, id }) => ({ createdAt, id }),
       });
       return { list: list.map((approval) => seen(approval, principal)), next };
@@ -81,13 +89,13 @@ export function createApprovalCatalogue({ store, clock, takePreview }: Catalogue
     grant: (request) => decide(request, 'granted'),
     reject: (request) => decide(request, 'rejected'),
     async preview(request) {
-      const approval = await visible(request);
+      const approval = await visible(request, 'previewApproval');
       const preview = await takePreview(approval, request.format);
       return seen({ ...approval, preview }, request.principal);
     },
     async sees(principal, id) {
       const approval = await store.readFacts(id);
-      return approval !== undefined && maySee(principal, approval);
+      return approval !== undefined && shows('readApproval', principal, approval);
     },
   };
 }

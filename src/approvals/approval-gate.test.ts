@@ -1,3 +1,4 @@
+import { noRights } from '#access/rights.test-support.ts';
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
@@ -81,7 +82,7 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
     });
     gates.push({ gate, audit });
     const takePreview = () => Promise.resolve({ kind: 'none', at: clock.now() });
-    catalogue ??= createApprovalCatalogue({ store: approvals, clock, takePreview });
+    catalogue ??= createApprovalCatalogue({ store: approvals, clock, rights: noRights, takePreview });
   }
   assert.ok(catalogue);
   return { gates, catalogue, clock, expired };

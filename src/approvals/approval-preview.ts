@@ -31,6 +31,7 @@ async function taken(approval: Approval, { preview, delegatedOf, format }: Appro
   const delegated = task && (await delegatedOf(task.run));
   const context = {
     principal,
+    entrance: task === undefined ? ('http' as const) : ('run' as const),
     delegated,
     requestId: randomUUID(),
     trace: continueTrace(undefined),

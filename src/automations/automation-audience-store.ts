@@ -8,6 +8,8 @@ export interface Viewer {
   /** Group lists do not restrict it. */
   readonly seesAll: boolean;
   readonly groups: readonly string[];
+  /** Globs of workflow ids: it sees only automations that name such a workflow, and in a list perhaps those whose ids differ in case. */
+  readonly workflows?: readonly string[];
 }
 
 /** The audience of documents without a read list: every role that may list sees them. */

@@ -3,7 +3,7 @@ import type { Database } from '#database/database.ts';
 import type { TextField } from './automation.ts';
 import type { AlphabeticalPlace } from './automation-block-store.ts';
 import type { TextFilter } from './list-options.ts';
-import { keyBehind, sortKey } from './sort-key.ts';
+import { exactKey, keyBehind, sortKey } from './sort-key.ts';
 
 /** The column (or expression) that a field is sorted and searched by. */
 export type ColumnOf = (field: TextField) => RawBuilder<Uint8Array | null>;
@@ -53,6 +53,22 @@ export function matches(
   }
   // In UTF-8 the bytes of a character never occur inside another one, so that a search by bytes finds characters.
   return dialect === 'postgres' ? sql<SqlBool>`${column} like ${patternOf(key)}` : sql<SqlBool>`instr(${column}, ${key}) > 0`;
+}
+
+/** The condition on a row of `automation` that names a workflow which one of the globs matches, in any case. */
+export function namesCovered(
+  globs: readonly string[],
+  { columnOf, dialect }: { readonly columnOf: ColumnOf; readonly dialect: Database['dialect'] },
+): RawBuilder<SqlBool> {
+  if (globs.length === 0) return sql<SqlBool>`1 = 0`;
+  const column = columnOf('data.workflowId');
+  // Letters, digits, `.`, `-` and `*` alone (access.roles): nothing else in them has a meaning of its own here.
+  const conditions = globs.map((glob) =>
+    dialect === 'postgres'
+      ? sql<SqlBool>`${column} like ${exactKey(glob.toLowerCase().replaceAll('*', '%'))}`
+      : sql<SqlBool>`cast(${column} as text) glob ${glob.toLowerCase()}`,
+  );
+  return sql<SqlBool>`(${sql.join(conditions, sql` or `)})`;
 }
 
 /** PostgreSQL estimates how many rows match a pattern, but not for `position`. The estimate decides whether it reads with two workers. */

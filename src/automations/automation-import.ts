@@ -27,10 +27,18 @@ export interface ImportResult {
   readonly replaced: number;
 }
 
+/** `current`: what has the `_id` of the line now. */
+export interface ImportedLine {
+  readonly current: Automation | undefined;
+  readonly next: Automation;
+}
+
 interface ImportOptions {
   readonly store: AutomationStore;
   /** NDJSON: a document a line, of 1 MiB at most. */
   readonly source: AsyncIterable<Buffer>;
+  /** Throws a GatewayError where the line may not be stored. Absent: every line may be. */
+  readonly judge?: ((line: ImportedLine) => Promise<void>) | undefined;
   /** Aborts the import with its reason, until the import ends; then nothing is changed. */
   readonly interruption?: AbortSignal | undefined;
   /** Called often. */
@@ -42,12 +50,19 @@ interface ImportOptions {
  * all bad lines, by the pointers `/LINE/field`. Where names of other automations are the only problem, it rejects with `automation-exists`
  * (409). The first write to the store follows the last line.
  */
-export async function importAutomations({ store, source, interruption, onProgress }: ImportOptions): Promise<ImportResult> {
+export async function importAutomations({
+  store,
+  source,
+  judge: judgeRights,
+  interruption,
+  onProgress,
+}: ImportOptions): Promise<ImportResult> {
   const spool = await openSpool();
   try {
     const faults = createFaults();
     const bytes = await readAll({ source, spool, faults, interruption, onProgress });
     return await store.change(async (writer) => {
+      if (judgeRights !== undefined && faults.count === 0) await judgeLines(writer, spool, judgeRights);
       const replaced = await removeAll(writer, spool, interruption);
       const { imported, refused } = await insertAll(writer, spool, (lines) => {
         interruption?.throwIfAborted();
@@ -111,6 +126,27 @@ function judge({ bytes }: NdjsonLine): { readonly automation: Automation } | { r
     if (error instanceof GatewayError) return { problems: error.errors ?? [{ pointer: '', detail: error.message }] };
     throw error;
   }
+}
+
+/** Throws `forbidden` (403) with every line that may not be stored. */
+async function judgeLines(
+  writer: AutomationWriter,
+  spool: ImportSpool,
+  judgeRights: NonNullable<ImportOptions['judge']>,
+): Promise<void> {
+  const refused = createFaults();
+  for await (const batch of spool.batches()) {
+    for (const { line, automation: next } of batch) {
+      const current = (await writer.read(next._id))?.automation;
+      try {
+        await judgeRights({ current, next });
+      } catch (error) {
+        if (!(error instanceof GatewayError)) throw error;
+        refused.add(line, [{ pointer: '', detail: error.message }]);
+      }
+    }
+  }
+  if (refused.count > 0) throw refused.error('forbidden');
 }
 
 async function removeAll(writer: AutomationWriter, spool: ImportSpool, interruption?: AbortSignal): Promise<number> {
@@ -183,7 +219,7 @@ function createFaults() {
       count += 1;
       for (const { pointer, detail } of problems) list.add(`/${line}${pointer}`, `line ${line}: ${detail}`);
     },
-    error(code: 'invalid-request' | 'automation-exists'): GatewayError {
+    error(code: 'automation-exists' | 'forbidden' | 'invalid-request'): GatewayError {
       const lines = count === 1 ? 'A line' : `${count} lines`;
       return new GatewayError(code, `${lines} cannot be imported; nothing was changed.`, { errors: list.problems });
     },

@@ -4,7 +4,7 @@ import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import { type Viewer, visibleTo } from './automation-audience-store.ts';
 import { placed, rankOf, seek } from './automation-block-store.ts';
-import { matches, type NameRange, nameRangeOf } from './automation-filter-store.ts';
+import { matches, type NameRange, nameRangeOf, namesCovered } from './automation-filter-store.ts';
 import { type Portion, portionsFor } from './automation-portion-store.ts';
 import { ownerFactColumns } from './automation-row.ts';
 import type { ListOptions } from './list-options.ts';
@@ -62,13 +62,14 @@ async function findPage({ moment, dialect, isNoted, collectedAtMost }: Moment, {
     columnOf,
     conditions: [
       ...(visible === undefined ? [] : [visible]),
+      ...(viewer.workflows === undefined ? [] : [namesCovered(viewer.workflows, { columnOf, dialect })]),
       ...filters.map((filter) => matches(filter, { columnOf, dialect })),
       ...(condition === undefined ? [] : [condition]),
     ],
   }));
   const search: Search = { moment, options, parts, collectedAtMost };
   const ranges = filters.map(nameRangeOf).filter((range) => range !== undefined);
-  if (ranges.length < filters.length) {
+  if (ranges.length < filters.length || viewer.workflows !== undefined) {
     // PostgreSQL would compile a query that it estimates as long; that takes longer than such a search may.
     if (dialect === 'postgres') await sql`set local jit = off`.execute(moment);
     return findBySearching(search);

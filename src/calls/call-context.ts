@@ -1,3 +1,4 @@
+import type { Entrance } from '#access/access-options.ts';
 import type { InvolvedPrincipal } from '#access/people.ts';
 import type { Role } from '#access/principal.ts';
 import type { ApprovalReference } from './approval-gate.ts';
@@ -6,6 +7,8 @@ import type { CallRecord } from './call-record.ts';
 /** In what circumstances a call is made; its entrance fills it in. */
 export interface CallContext {
   readonly record: CallRecord;
+  /** By which the call came in: some rights count at one alone. */
+  readonly entrance: Entrance;
   /** The roles that the call is decided by, where they are not the principal's own: those of the writer of a workflow. */
   readonly delegated?: readonly Role[];
   /** Who had a hand in the call besides its caller. Absent: nobody. */

@@ -44,9 +44,9 @@ interface CallPathOptions {
 export function createCallPath(options: CallPathOptions): CallPath {
   return {
     async perform(call, context) {
-      const { record, delegated } = context;
+      const { record, delegated, entrance } = context;
       const { principal } = record;
-      const asked: AskedCall = { ...rulesOf(options), principal, delegated, call: traitsOf(call) };
+      const asked: AskedCall = { ...rulesOf(options), principal, delegated, call: traitsOf(call, entrance) };
       const decision = decideCall(asked, () => relayedCall(call, { asked, record }, options));
       record.note({ rule: decision.rule });
       if (!decision.allowed) throw decision.refusal;
@@ -77,7 +77,10 @@ function rulesOf({ customRoles, approvalRules }: CallPathOptions): Pick<AskedCal
  */
 function admission(
   call: Call,
-  { rules, context: { record, approval = {}, involved = [] } }: { readonly rules: readonly ApprovalRule[]; readonly context: CallContext },
+  {
+    rules,
+    context: { record, approval = {}, involved = [] },
+  }: { readonly rules: readonly ApprovalRule[]; readonly context: CallContext },
   gate: ApprovalGate,
 ): (() => Promise<ApprovalPermit | undefined>) | undefined {
   const isFree = rules.length === 0 && approval.id === undefined && approval.isAsked !== true;
@@ -122,7 +125,7 @@ function hopRefusal(
   origin: string,
 ): (hop: { readonly method: OutboundCall['method']; readonly url: URL }) => GatewayError | undefined {
   return ({ method, url }) => {
-    const hop: AskedCall = { ...asked, call: { ...asked.call, method, path: url.pathname } };
+    const hop: AskedCall = { ...asked, call: { ...asked.call, method, path: url.pathname, destination: url.origin } };
     const decision = decidePermission(hop);
     if (decision.allowed) return unapproved({ asked, origin }, hop, url);
     const detail = `The far side redirects to ${method} ${url.origin}${url.pathname}, and you may not call that. ${decision.reason}`;

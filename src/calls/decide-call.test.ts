@@ -2,13 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { CustomRoleOptions, RightOptions } from '#access/access-options.ts';
-import { rightMethods, rightRoutes } from '#access/access-options.ts';
+import { rightMethods } from '#access/access-options.ts';
+import { relayOperations } from '#access/operations.ts';
 import { roles as builtInRoles, customRole, type Principal, type RoleName } from '#access/principal.ts';
 import type { CallTraits } from './custom-rights.ts';
 import { type AskedCall, callRoles, decideCall, decidePermission } from './decide-call.ts';
 
-const any: RightOptions = { routes: [], adapters: [], paths: [], methods: [] };
+const any: RightOptions = { routes: [], adapters: [], paths: [], methods: [], destinations: [], workflows: [], via: [] };
 const devices: RightOptions = {
+  ...any,
   routes: ['restQuery'],
   adapters: ['Local NSO'],
   paths: ['restconf/data/tailf-ncs:devices/**'],
@@ -37,7 +39,7 @@ function askedOf(call: Partial<CallTraits>, more: Partial<AskedCall> = {}): Aske
 
 test('a right allows exactly the calls that match all of its lists', () => {
   const paths = [query.path, 'restconf/data/other', undefined];
-  for (const operation of rightRoutes) {
+  for (const operation of relayOperations) {
     for (const adapter of ['Local NSO', 'Other']) {
       for (const method of rightMethods) {
         for (const path of paths) {
@@ -118,17 +120,20 @@ test('the rules of the destination are asked after a right, and both are on reco
 
 const somePath = fc.constantFrom('a', 'a/b', 'a/b/c', 'a/%62', 'x', '');
 const someRight: fc.Arbitrary<RightOptions> = fc.record({
-  routes: fc.subarray([...rightRoutes]),
+  routes: fc.subarray([...relayOperations]),
   adapters: fc.subarray(['one', 'two']),
   paths: fc.subarray(['a/*', '**/c', 'x', '**']),
   methods: fc.subarray([...rightMethods]),
+  destinations: fc.constant([]),
+  workflows: fc.constant([]),
+  via: fc.constant([]),
 });
 const someRoles = fc
   .array(fc.array(someRight, { maxLength: 3 }), { minLength: 1, maxLength: 4 })
   .map((allows) => allows.map((rights, index) => roleOf(`role-${index}`, ...rights)));
 const someCall: fc.Arbitrary<CallTraits> = fc
   .record({
-    operation: fc.constantFrom(...rightRoutes),
+    operation: fc.constantFrom(...relayOperations),
     adapter: fc.constantFrom('one', 'two', 'three'),
     method: fc.constantFrom(...rightMethods),
     path: somePath,

@@ -52,6 +52,9 @@ export interface ExplainQuestion extends AskedPrincipal {
   readonly adapter?: string | undefined;
   readonly method?: string | undefined;
   readonly path?: string | undefined;
+  readonly via?: string | undefined;
+  /** The text of a workflow document. */
+  readonly workflow?: string | undefined;
 }
 
 export type ExplainAnswer =

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Entrance } from '#access/access-options.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
@@ -13,10 +14,12 @@ import type { RenderError } from '#calls/kept-reply.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 import { newRequestId, preferredWait, receivedRequestId } from './admission/request-checks.ts';
 import { problemReply } from './problem.ts';
+import { accessOf } from './route.ts';
 import type { FoundRoute } from './route-table.ts';
 
 /** What is known of one inbound request from its head to the end of its reply: the HTTP around its record. */
 export class RequestScope implements CallContext, CallOrigin {
+  readonly entrance: Entrance = 'http';
   readonly requestId: string;
   /** The pattern of its route, such as `/orchestrator_manager/restQuery/:adapterId`; undefined where there is none. */
   readonly routePattern: string | undefined;
@@ -63,7 +66,7 @@ export class RequestScope implements CallContext, CallOrigin {
     this.routePattern = found?.route.url;
     this.route = found?.name;
     this.isRecorded = found?.route.recorded ?? false;
-    this.isPrivate = found !== undefined && found.route.access !== 'everyone';
+    this.isPrivate = found !== undefined && accessOf(found.route) !== 'everyone';
     this.publicPath = options.publicPath;
     this.operation = found?.route.operation;
     this.method = request.method ?? '';

@@ -1,6 +1,7 @@
 import type { Access } from '#access/access.ts';
 import type { Authentication } from '#access/authentication.ts';
-import { decide } from '#access/decide.ts';
+import { isOperation, type Operation } from '#access/operations.ts';
+import type { Principal } from '#access/principal.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -17,12 +18,13 @@ import { writeReply } from './reply-writer.ts';
 import { bodyReader, type ReadBody, readQuery } from './request-reader.ts';
 import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
-import { bodyMediaTypes, isOptional, type Route, type RouteReply } from './route.ts';
+import { accessOf, bodyMediaTypes, isOptional, type Route, type RouteReply } from './route.ts';
 import type { ServedRequest } from './served-request.ts';
 import { hasBody, readWhole } from './whole-body.ts';
 
 export interface RouteRunnerOptions {
   readonly access: Access;
+  readonly admits: Admit;
   readonly clock: Clock;
   readonly log: Log;
   readonly pressure: Pressure;
@@ -33,6 +35,16 @@ export interface RouteRunnerOptions {
   readonly rateLimit: () => RateLimit | undefined;
   readonly server: { readonly requestBodyLimit: number };
 }
+
+/**
+ * Whether a role or a right lets a caller use an operation, as far as it is known before the body is read. `reason` is for the caller.
+ * `adapter`: the adapter instance in the path.
+ */
+export type Admit = (asked: {
+  readonly principal: Principal;
+  readonly operation: Operation;
+  readonly adapter: string | undefined;
+}) => { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
 /**
  * Serves the requests of a route. The order of the checks is fixed: site, authentication, role, precondition, size and media type, overload.
@@ -151,9 +163,10 @@ function count({ caller }: ServedRequest, { rateLimit }: RouteRunnerOptions): vo
 
 /** Returns a promise only where the credentials are not in the cache of verified ones. */
 function admit(route: Route, request: ServedRequest, options: RouteRunnerOptions): void | Promise<void> {
-  const asksSession = route.access !== 'everyone' && route.onlyEnds !== true;
+  const isOpen = accessOf(route) === 'everyone';
+  const asksSession = !isOpen && route.onlyEnds !== true;
   refuseCrossSite(request.raw, options.names, asksSession ? options.access.cookieName : undefined);
-  if (route.access === 'everyone') {
+  if (isOpen) {
     admitCaller(route, request, options);
     return undefined;
   }
@@ -175,9 +188,9 @@ function admitCaller(route: Route, request: ServedRequest, options: RouteRunnerO
   if (caller !== undefined) {
     request.caller = caller;
     request.scope.record.principal = caller.principal;
-    refuseRole(route, request);
+    refuseCaller(route, request, options);
   }
-  route.precondition?.(request.params);
+  route.precondition?.(request.params, request.scope.record.principal);
   if (route.body !== undefined) {
     checkDeclaredLength(request.raw, bodyLimitOf(route, options));
     if (!isOptional(route.body) || hasBody(request.raw)) checkMediaType(request.raw, bodyMediaTypes(route.body));
@@ -195,9 +208,9 @@ function bodyLimitOf({ body }: Route, { server }: RouteRunnerOptions): number {
 
 const unusedBody = 16_384;
 
-function refuseRole({ access, admits }: Route, { scope, params }: ServedRequest): void {
-  if (access === 'everyone' || access === 'callers') return;
-  const { principal } = scope.record;
-  const decision = admits === undefined ? decide({ principal, roles: access }) : admits(principal, params);
+/** The one place where the role or the right to an operation is asked. The parts behind a route judge its object. */
+function refuseCaller({ docs: { operationId } }: Route, { scope, params }: ServedRequest, { admits }: RouteRunnerOptions): void {
+  if (!isOperation(operationId)) return;
+  const decision = admits({ principal: scope.record.principal, operation: operationId, adapter: params['adapterId'] });
   if (!decision.allowed) throw new GatewayError('forbidden', decision.reason);
 }

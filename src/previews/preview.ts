@@ -1,3 +1,4 @@
+import type { Entrance } from '#access/access-options.ts';
 import type { Principal, Role } from '#access/principal.ts';
 import type { DryRunFormat, Preview } from '#adapters/dry-runs.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
@@ -18,6 +19,8 @@ import { CallRecord } from '#calls/call-record.ts';
 export interface PreviewContext {
   /** The call is decided by the rights of this principal, which should be the one whose call it is. */
   readonly principal: Principal;
+  /** The entrance of the call. */
+  readonly entrance: Entrance;
   /** See CallContext. */
   readonly delegated?: readonly Role[] | undefined;
   /** Of the request; the record of the dry run has the same id. */
@@ -117,14 +120,16 @@ function unkept(): never {
 /** What the call path sees of the request in whose course the preview is taken. */
 class PreviewCall implements CallContext {
   readonly record: CallRecord;
+  readonly entrance: Entrance;
   readonly delegated?: readonly Role[];
   readonly wait: number;
   readonly #signal: AbortSignal | undefined;
   readonly #leave = (): void => this.end(false);
   #whenEnded: (complete: boolean) => void = () => {};
 
-  constructor(record: CallRecord, { delegated, wait = longestWait, signal }: PreviewContext) {
+  constructor(record: CallRecord, { entrance, delegated, wait = longestWait, signal }: PreviewContext) {
     this.record = record;
+    this.entrance = entrance;
     if (delegated !== undefined) this.delegated = delegated;
     this.wait = Math.min(wait, longestWait);
     this.#signal = signal;

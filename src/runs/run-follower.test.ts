@@ -1,3 +1,4 @@
+import { noRights } from '#access/rights.test-support.ts';
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '#base/clock.ts';
@@ -42,10 +43,17 @@ async function follow(t: TestContext, { tail = usual, given = times }: { tail?: 
   const controller = new AbortController();
   t.after(() => controller.abort());
   const { signal } = controller;
-  const sight = createRunSight({ store, clock: systemClock, automation: async () => undefined, seesApproval: async () => false });
+  const sight = createRunSight({
+    store,
+    rights: noRights,
+    clock: systemClock,
+    automation: async () => undefined,
+    seesApproval: async () => false,
+  });
   const follower = createRunFollower({
     store: counted,
     clock: systemClock,
+    rights: noRights,
     sight,
     tail: createEventTail(counted, tail),
     times: given,

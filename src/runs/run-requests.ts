@@ -1,4 +1,5 @@
 import type { Principal, Role } from '#access/principal.ts';
+import type { Rights } from '#access/rights.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { Automation } from '#automations/automation.ts';
 import type { Clock } from '#base/clock.ts';
@@ -43,6 +44,7 @@ export interface StartedRun {
 export interface RunCatalogueNeeds {
   readonly store: RunStore;
   readonly clock: Clock;
+  readonly rights: Rights;
   /** The audit log, which has the calls of runs. */
   readonly records: Pick<AuditReader, 'list'>;
   /** The automation, with its own input as JSON text, for anybody. */

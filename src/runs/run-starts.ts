@@ -1,12 +1,11 @@
 import type { Role } from '#access/principal.ts';
 import type { Automation } from '#automations/automation.ts';
-import { mayRun } from '#automations/automation-access.ts';
+import { mayRead, mayRun, seesByRole, workflowOf } from '#automations/automation-access.ts';
 import { isId } from '#automations/automation-document.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { uuidVersion7 } from '#base/uuid.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import { runOf } from './new-run.ts';
-import { seesRunsOf } from './run-access.ts';
 import type { RunFinder } from './run-finder.ts';
 import { runIdOfKey } from './run-id.ts';
 import type { NewRun } from './run-records.ts';
@@ -35,9 +34,9 @@ export function createRunStarts(needs: RunCatalogueNeeds, finder: RunFinder): Ru
     },
     async rerun({ key, ...request }) {
       const { principal } = request;
-      const { run, automation } = await finder.visible(request);
+      const { run, automation } = await finder.visible(request, 'rerunRun', 'readRun', 'listRuns');
       if (automation === undefined) throw withoutAutomation();
-      if (!mayRun(principal, automation)) throw notYours();
+      if (!mayRun(needs.rights, { principal, operation: 'rerunRun', workflow: run.workflow }, automation)) throw notYours();
       const found = await needs.workflow({ id: run.workflow, version: run.version });
       if (found === undefined) throw withoutWorkflow(`${run.workflow} ${run.version}`);
       const { input } = await finder.whole(run.id);
@@ -52,10 +51,13 @@ async function runnable(
   { principal, automation: id }: StartRequest,
 ): Promise<{ readonly automation: Automation; readonly input: string | undefined }> {
   const found = isId(id) ? await needs.automation(id) : undefined;
-  if (found === undefined || !seesRunsOf(principal, found.automation))
-    throw new GatewayError('automation-not-found', 'There is no automation with this _id, or none that you may see.');
-  if (!mayRun(principal, found.automation)) throw notYours();
-  return found;
+  if (found === undefined) throw automationNotFound();
+  const { automation } = found;
+  const { rights } = needs;
+  if (mayRun(rights, { principal, operation: 'runAutomation', workflow: workflowOf(automation) }, automation)) return found;
+  throw seesByRole(principal, automation) || mayRead(rights, principal, 'readAutomation', automation)
+    ? notYours()
+    : automationNotFound();
 }
 
 /** The run that an earlier request with the key started, although its automation may have changed since. */
@@ -94,4 +96,8 @@ async function create(
   const stored = await finder.whole(run.id);
   if (stored.input !== run.input) throw keyReused();
   return { run: stored, replayed: true };
+}
+
+function automationNotFound(): GatewayError {
+  return new GatewayError('automation-not-found', 'There is no automation with this _id, or none that you may see.');
 }

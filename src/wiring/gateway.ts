@@ -6,6 +6,7 @@ import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ProcessLog } from '#base/log.ts';
 import type { CallPath } from '#calls/call-path.ts';
+import { decideEntry, usableOperations } from '#calls/decide-entry.ts';
 import type { CallRules } from '#calls/explain-call.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
@@ -120,6 +121,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     server: config.server,
     routes,
     access,
+    admits: (asked) => decideEntry({ ...asked, entrance: 'http', customRoles: live.customRoles() }),
     audit,
     clock,
     log,
@@ -261,7 +263,7 @@ function servedRoutes({
 }: ServedParts): readonly Route[] {
   return [
     ...relayRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), calls }),
-    ...previewRoutes({ adapters: () => live.adapters(), preview }),
+    ...previewRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), preview }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(automations, base),
     ...workflowRoutes(workflows, base),
@@ -269,11 +271,12 @@ function servedRoutes({
     ...runRoutes(runs, base),
     ...approvalRoutes(approvals),
     ...notificationRoutes(notifications),
-    ...sessionRoutes(access),
+    ...sessionRoutes(access, (principal) => usableOperations({ principal, entrance: 'http', customRoles: live.customRoles() })),
     ...issuerLoginRoutes({ access, base, hasConsole }),
     ...explainRoutes({
       principalNamed: (username) => access.principalNamed(username),
       rules: () => rulesInForce(live),
+      checkWorkflow: (given) => workflows.check(given),
       routes: allRoutes,
     }),
     ...auditRoutes(auditReader),

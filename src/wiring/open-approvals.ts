@@ -1,3 +1,4 @@
+import type { Rights } from '#access/rights.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Approval, StoredPreview } from '#approvals/approval.ts';
 import { type ApprovalCatalogue, createApprovalCatalogue } from '#approvals/approval-catalogue.ts';
@@ -23,6 +24,7 @@ interface OpenApprovalsOptions {
   readonly runStore: RunStore;
   readonly audit: AuditLog;
   readonly clock: Clock;
+  readonly rights: Rights;
   readonly log: Log;
   /** In front of the path of an approval. */
   readonly base: string;
@@ -37,7 +39,7 @@ export interface Approvals {
 
 /** The approvals of calls and of tasks. */
 export function openApprovals(started: AsyncDisposableStack, options: OpenApprovalsOptions): Approvals {
-  const { config, database, runStore, audit, clock, log, base, preview: ask } = options;
+  const { config, database, runStore, audit, clock, rights, log, base, preview: ask } = options;
   const store = createApprovalStore({
     database,
     changeRuns: runStore.changeWith,
@@ -63,6 +65,6 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
       takePreview: (approval) => void takePreview(approval).catch(() => undefined),
     }),
     tasks: createApprovalTasks({ store, clock }),
-    catalogue: createApprovalCatalogue({ store, clock, takePreview }),
+    catalogue: createApprovalCatalogue({ store, clock, rights, takePreview }),
   };
 }

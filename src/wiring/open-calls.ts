@@ -1,3 +1,4 @@
+import { createRights } from '#access/rights.ts';
 import { type CallPath, createCallPath } from '#calls/call-path.ts';
 import { createPreviews, type TakePreview } from '#previews/preview.ts';
 import type { LiveParts } from './live-parts.ts';
@@ -34,12 +35,13 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   const { live, base, userAgent, metrics } = parts;
   const { audit, clock, log } = options;
   const runStore = runStoreOf(started, options);
+  const rights = createRights(() => live.customRoles());
   // The path asks approvals, which take previews over the path.
-  const approvals = openApprovals(started, { ...options, runStore, base, preview: (...asked) => preview(...asked) });
+  const approvals = openApprovals(started, { ...options, rights, runStore, base, preview: (...asked) => preview(...asked) });
   const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
   const preview = createPreviews({ calls, audit, clock, observers: { metrics, log } });
-  const catalogues = openCatalogues(started, { ...options, live });
-  const runs = openRuns(started, { ...options, ...parts, ...catalogues, runStore, approvals, calls });
+  const catalogues = openCatalogues(started, { ...options, live, rights });
+  const runs = openRuns(started, { ...options, ...parts, ...catalogues, rights, runStore, approvals, calls });
   const notifications = openNotifications(started, { ...options, ...parts, events: runStore, adapters: () => live.adapters() });
   const told = { approvals: approvals.catalogue, notifications: notifications.catalogue };
   return { calls, preview, catalogues: { ...catalogues, ...told }, runs, notifications };

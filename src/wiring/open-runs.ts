@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Rights } from '#access/rights.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import { visibleTo } from '#automations/automation-audience-store.ts';
@@ -36,6 +37,7 @@ interface OpenRunsOptions {
   readonly audit: AuditLog;
   readonly auditReader: AuditReader;
   readonly clock: Clock;
+  readonly rights: Rights;
   readonly log: Log;
   readonly version: string;
   readonly metrics: Metrics;
@@ -102,6 +104,7 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
   const catalogue = createRunCatalogue({
     store,
     clock,
+    rights: options.rights,
     records: options.auditReader,
     async automation(id) {
       const automation = await automations.find(id);

@@ -1,3 +1,4 @@
+import type { CallSite, RunSite } from './call-sites.ts';
 import type { WorkflowReading } from './read-workflow.ts';
 import type { WorkflowProblem } from './reader/reading.ts';
 import type { FunctionName, Workflow } from './workflow.ts';
@@ -11,8 +12,8 @@ export interface JudgedDocument {
   readonly text: string;
   /** YAML, of which JSON is a part, or JSON alone. */
   readonly mediaType: 'application/json' | 'application/yaml';
-  /** Names of adapter instances. */
-  readonly adapters: readonly string[];
+  /** Names of adapter instances. Absent: not known, and then not judged. */
+  readonly adapters?: readonly string[];
 }
 
 /** What the catalogue needs to know of a workflow. */
@@ -24,7 +25,9 @@ export interface WorkflowFacts {
   readonly definition: string;
   /** What it may call (`operationsOf`). */
   readonly functions: readonly FunctionName[];
-  readonly workflows: readonly { readonly id: string; readonly version: string }[];
+  readonly workflows: readonly RunSite[];
+  /** Where it calls. Absent: it was stored before the gateway noted that. */
+  readonly calls?: readonly CallSite[];
 }
 
 /** The facts of a workflow, or every problem of its document. */

@@ -18,6 +18,11 @@ export function versionKey(version: string): Uint8Array {
   return Uint8Array.from([...bytes, ...parts, end]);
 }
 
+/** Whether a semantic version is a pre-release, such as `1.1.0-dev.2`. */
+export function isPreRelease(version: string): boolean {
+  return version.split('+')[0]?.includes('-') === true;
+}
+
 /** A version has at most 255 characters, so that one byte holds the number of digits. */
 function numberBytes(digits: string): readonly number[] {
   return [digits.length, ...Buffer.from(digits)];

@@ -48,7 +48,12 @@ export interface WorkflowStore {
   read(name: WorkflowName): Promise<StoredWorkflow | undefined>;
   /** What every version of a workflow calls, the newest first. */
   versions(id: string): Promise<readonly WorkflowCalls[]>;
-  list(page: { readonly limit: number; readonly skip: number }): Promise<{
+  /** `covers`: leaves out every other id. */
+  list(page: {
+    readonly limit: number;
+    readonly skip: number;
+    readonly covers?: ((id: string) => boolean) | undefined;
+  }): Promise<{
     readonly list: readonly ListedWorkflow[];
     readonly total: number;
   }>;
@@ -119,21 +124,46 @@ function rowsOf(read: Kysely<Tables>, { id, version }: WorkflowName) {
 
 async function listWorkflows(
   read: Kysely<Tables>,
-  { limit, skip }: { readonly limit: number; readonly skip: number },
+  { limit, skip, covers }: Parameters<WorkflowStore['list']>[0],
 ): ReturnType<WorkflowStore['list']> {
   const moment = await read.startTransaction().execute();
   try {
-    const { total } = await moment
-      .selectFrom('workflow')
-      .select(sql<number>`cast(count(distinct id) as bigint)`.as('total'))
-      .executeTakeFirstOrThrow();
-    const ids = await moment.selectFrom('workflow').select('id').groupBy('id').orderBy('id').limit(limit).offset(skip).execute();
+    const { ids, total } = await (covers === undefined
+      ? allIds(moment, { limit, skip })
+      : coveredIds(moment, { limit, skip, covers }));
     const rows = ids.length === 0 ? [] : await listedRows(moment, ids);
     const byId = Map.groupBy(rows, (row) => textOf(row.id));
     return { list: [...byId.values()].flatMap(listedOf), total };
   } finally {
     await moment.rollback().execute();
   }
+}
+
+interface FoundIds {
+  readonly ids: readonly { readonly id: Uint8Array }[];
+  readonly total: number;
+}
+
+async function allIds(
+  moment: Kysely<Tables>,
+  { limit, skip }: { readonly limit: number; readonly skip: number },
+): Promise<FoundIds> {
+  const { total } = await moment
+    .selectFrom('workflow')
+    .select(sql<number>`cast(count(distinct id) as bigint)`.as('total'))
+    .executeTakeFirstOrThrow();
+  const ids = await moment.selectFrom('workflow').select('id').groupBy('id').orderBy('id').limit(limit).offset(skip).execute();
+  return { ids, total };
+}
+
+/** Reads every id: a store has few of them, and globs of rights are no patterns of a database. */
+async function coveredIds(
+  moment: Kysely<Tables>,
+  { limit, skip, covers }: { readonly limit: number; readonly skip: number; readonly covers: (id: string) => boolean },
+): Promise<FoundIds> {
+  const all = await moment.selectFrom('workflow').select('id').groupBy('id').orderBy('id').execute();
+  const covered = all.filter(({ id }) => covers(textOf(id)));
+  return { ids: covered.slice(skip, skip + limit), total: covered.length };
 }
 
 const listedColumns = ['id', 'version', 'facts', 'created_at', 'created_by'] as const;
@@ -158,11 +188,11 @@ function listedRows(read: Kysely<Tables>, ids: readonly { readonly id: Uint8Arra
 function listedOf(rows: readonly ListedRow[]): readonly ListedWorkflow[] {
   const [newest] = rows;
   if (newest === undefined) return [];
-  const { workflows: _, ...facts } = factsOf(newest);
+  const { workflows: _runs, calls: _calls, ...facts } = factsOf(newest);
   return [{ ...facts, ...stampOf(newest), versions: rows.map(({ version }) => textOf(version)) }];
 }
 
-function rowOf({ id, version, title, definition, functions, workflows, writtenAs, ...workflow }: StoredWorkflow) {
+function rowOf({ id, version, title, definition, functions, workflows, calls, writtenAs, ...workflow }: StoredWorkflow) {
   const { text, mediaType, createdAt, createdBy } = workflow;
   return {
     id: bytesOf(id),
@@ -171,7 +201,7 @@ function rowOf({ id, version, title, definition, functions, workflows, writtenAs
     document: bytesOf(text),
     media_type: mediaType,
     definition,
-    facts: JSON.stringify({ title, functions, workflows, writtenAs } satisfies StoredFacts),
+    facts: JSON.stringify({ title, functions, workflows, calls, writtenAs } satisfies StoredFacts),
     created_at: createdAt,
     created_by: createdBy,
   } satisfies Tables['workflow'];
@@ -187,12 +217,14 @@ function workflowOf(row: Tables['workflow']): StoredWorkflow {
 
 interface StoredFacts extends Pick<WorkflowFacts, 'functions' | 'workflows'> {
   readonly title?: string | undefined;
+  readonly calls?: WorkflowFacts['calls'] | undefined;
   readonly writtenAs?: WriterRole;
 }
 
 function factsOf({ id, version, facts }: ListedRow): WorkflowCalls {
-  const { title, functions, workflows } = JSON.parse(facts) as StoredFacts;
-  return { id: textOf(id), version: textOf(version), functions, workflows, ...(title !== undefined && { title }) };
+  const { title, functions, workflows, calls } = JSON.parse(facts) as StoredFacts;
+  const known = { ...(title !== undefined && { title }), ...(calls !== undefined && { calls }) };
+  return { id: textOf(id), version: textOf(version), functions, workflows, ...known };
 }
 
 function stampOf({ created_at: createdAt, created_by: createdBy }: ListedRow): Pick<StoredWorkflow, 'createdAt' | 'createdBy'> {

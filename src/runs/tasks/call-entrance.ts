@@ -84,6 +84,7 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
   try {
     const reply = await options.calls.perform(call, {
       record,
+      entrance: 'run',
       delegated: run.delegated,
       approval,
       wait: undefined,

@@ -1,3 +1,5 @@
+import { noRights } from '../../../src/access/rights.test-support.ts';
+import { decideEntry } from '../../../src/calls/decide-entry.ts';
 import type { TestContext } from 'node:test';
 import type { Access } from '../../../src/access/access.ts';
 import type { Principal } from '../../../src/access/principal.ts';
@@ -75,6 +77,7 @@ export async function runServer(
   const runs = createRunCatalogue({
     store: counting,
     clock,
+    rights: noRights,
     records: { list: async () => ({ list: [] }) },
     automation: async (id) => {
       const found = await automations.read(id);
@@ -91,6 +94,7 @@ export async function runServer(
     server: { host: '127.0.0.1', port: 0, requestBodyLimit: 1_048_576, trustedProxies: [] },
     routes: [...routes, ...eventRoutes(runs, limit)],
     access: accessByName(),
+    admits: (asked) => decideEntry({ ...asked, entrance: 'http', customRoles: [] }),
     audit: { record: (facts: AuditFacts) => void recorded.push(facts) } as unknown as AuditLog,
     clock,
     log: noLog,
@@ -113,7 +117,12 @@ export async function runServer(
       headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
       ...(body !== undefined && { body }),
     });
-  const catalogue = createAutomationCatalogue({ database, clock, whyNotWriter: () => Promise.resolve(undefined) });
+  const catalogue = createAutomationCatalogue({
+    database,
+    clock,
+    rights: noRights,
+    whyNotWriter: () => Promise.resolve(undefined),
+  });
   return {
     port,
     server,
