@@ -1,9 +1,9 @@
-import { noRights, testAdmin } from '../src/access/rights.test-support.ts';
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { Kysely, sql } from 'kysely';
 import type { Principal } from '../src/access/principal.ts';
+import { noRights, testAdmin } from '../src/access/rights.test-support.ts';
 import { type Automation, textFields, textOf } from '../src/automations/automation.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from '../src/automations/automation-catalogue.ts';
 import { foldText } from '../src/automations/sort-key.ts';

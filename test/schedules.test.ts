@@ -1,6 +1,6 @@
-import { noRights, testAdmin } from '../src/access/rights.test-support.ts';
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { noRights, testAdmin } from '../src/access/rights.test-support.ts';
 import type { Automation } from '../src/automations/automation.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from '../src/automations/automation-catalogue.ts';
 import type { GivenAutomation } from '../src/automations/automation-document.ts';

@@ -44,7 +44,7 @@ export interface Access extends Sessions {
    * such as the run of a schedule. `undefined` if the configuration has no such user or client.
    */
   principalNamed(username: string): Principal | undefined;
-  /** Whom the gateway knows by this id: a user or client of the configuration in force. */
+  /** The principal with this id, as the gateway knows it: a user or client of the configuration in force. */
   readonly principalNow: PrincipalNow;
   /** Puts the new configuration in force and drops every cached verdict. Throws and changes nothing if a hash cannot be read. */
   reload(config: AccessOptions): void;

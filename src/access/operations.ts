@@ -111,7 +111,7 @@ export const workflowOperations = [
   'followEvents',
 ] as const satisfies readonly Operation[];
 
-/** Changes of runs: these roles may make them where the groups of the automation (gbac) let them; so may members of its `gbac.write`, in any role. */
+/** Changes of runs. The groups of the automation (gbac) decide too: members of its `gbac.write` may make these changes in any role. */
 export const runOperations = [
   'runAutomation',
   'cancelRun',
@@ -120,6 +120,7 @@ export const runOperations = [
   'rerunRun',
 ] as const satisfies readonly Operation[];
 
+/** The roles that may change runs, where the groups of the automation let them. */
 export const runRoles = writing;
 
 export function isOperation(name: string): name is Operation {

@@ -63,7 +63,7 @@ export interface AskedOperation {
 }
 
 /** `reason`: for the caller. */
-export type OperationDecision =
+type OperationDecision =
   | {
       readonly allowed: true;
       /** Everyone, every caller, a role of the specification, or a right. */
@@ -154,6 +154,6 @@ function hasRoleFor(principal: Principal, operation: Operation): boolean {
 }
 
 /** Whether rights of this scope cover the workflow; undefined: it is something without a workflow. */
-export function isInScope(scope: RightScope, workflow: string | undefined): boolean {
+function isInScope(scope: RightScope, workflow: string | undefined): boolean {
   return scope === 'all' || (workflow !== undefined && matchesWorkflow(scope, workflow));
 }

@@ -11,7 +11,13 @@ export function matchesWorkflow(globs: readonly string[], id: string): boolean {
 function patternOf(glob: string): RegExp {
   const known = patterns.get(glob);
   if (known !== undefined) return known;
-  const pattern = new RegExp(`^${glob.split('*').map(RegExp.escape).join('.*')}$`, 'su');
+  const pattern = new RegExp(
+    `^${glob
+      .split('*')
+      .map((text) => RegExp.escape(text))
+      .join('.*')}$`,
+    'su',
+  );
   if (patterns.size >= mostPatterns) patterns.clear();
   patterns.set(glob, pattern);
   return pattern;

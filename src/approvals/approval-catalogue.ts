@@ -57,7 +57,7 @@ export function createApprovalCatalogue({ store, clock, rights, takePreview }: C
     const status = statusAt(approval, clock.now());
     return { ...approval, status, mayDecide: isOpen(status) && rulesFor(approval, principal).length > 0 };
   };
-  // A right shows approvals as the role admin does. It makes nobody an approver.
+  // A right shows approvals as the role admin does. It makes no one an approver.
   const shows = (operation: ReadingOperation, principal: Principal, approval: Approval): boolean =>
     maySee(principal, approval) || rights.covers(principal, operation, undefined);
   const visible = async ({ principal, id }: ApprovalRequest, operation: ReadingOperation = 'readApproval'): Promise<Approval> => {

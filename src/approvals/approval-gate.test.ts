@@ -1,9 +1,9 @@
-import { noRights } from '#access/rights.test-support.ts';
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import type { ApprovalRule } from '#access/approval-options.ts';
 import type { Principal } from '#access/principal.ts';
+import { noRights } from '#access/rights.test-support.ts';
 import { type AuditLog, createAuditLog, type Intended } from '#audit/audit-log.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { noLog } from '#base/log.ts';

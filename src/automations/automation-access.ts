@@ -6,7 +6,7 @@ import type { Viewer } from './automation-audience-store.ts';
 
 /** The roles that may list and read, and the roles that may write (docs/reference/specification-coverage.md). */
 export const listingRoles = operations.listAutomations satisfies readonly Role[];
-export const writingRoles = operations.createAutomation satisfies readonly Role[];
+const writingRoles = operations.createAutomation satisfies readonly Role[];
 
 /** What reads an automation as a whole. */
 type ReadingOperation = Extract<Operation, 'exportAutomations' | 'listAutomations' | 'readAutomation'>;
@@ -59,8 +59,8 @@ export function maySee(rights: Rights, principal: Principal, operation: Changing
 }
 
 /**
- * Whether the principal may start a run of an automation, or change one. Whose role shows and changes the automation may, and each member of a group that
- * may write it, in any role; and whom a right to the operation covers. `workflow`: of the run.
+ * Whether the principal may start a run of an automation, or change one. A role that shows and changes the automation allows it. So does
+ * membership of a group that may write it, with any role, and a right to the operation. `workflow`: of the run.
  */
 export function mayRun(
   rights: Rights,

@@ -1,7 +1,7 @@
-import { noRights } from '#access/rights.test-support.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Principal } from '#access/principal.ts';
+import { noRights } from '#access/rights.test-support.ts';
 import { systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { eachStore } from '../../test/support/stores/stores.ts';

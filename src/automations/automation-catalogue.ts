@@ -55,8 +55,8 @@ interface AutomationChange extends AutomationRequest {
 type Change = Parameters<typeof mayChange>[2];
 
 /**
- * The catalogue for a principal that may use the operation for some automation; the catalogue judges it for the one that is asked about: its groups,
- * and the workflows that its rights cover, before and after a change. An automation that the principal may not see is `automation-not-found` (404), one that it may see but not change is `forbidden` (403). A stale `If-Match` is `precondition-failed` (412), a name that another
+ * The catalogue for a principal that may use the operation for some automation. The catalogue judges the one that is asked about: by groups, and by
+ * the workflows that rights cover, before and after a change. An automation that the principal may not see is `automation-not-found` (404), one that it may see but not change is `forbidden` (403). A stale `If-Match` is `precondition-failed` (412), a name that another
  * automation has `automation-exists` (409), a document over 1 MiB `body-too-large` (413). Every operation rejects with
  * `store-unavailable` (503) where the store does. Changes can be refused by `refuseDelegation` too.
  */
@@ -89,7 +89,7 @@ interface AutomationCatalogueOptions {
 }
 
 export function createAutomationCatalogue(options: AutomationCatalogueOptions): AutomationCatalogue {
-  const { database, clock, rights, whyNotWriter } = options;
+  const { database, clock, rights } = options;
   const store = createAutomationStore(database);
   const stamped = (principal: Principal, id: string, settled: GivenAutomation): Automation => {
     const lastUpdated = new Date(clock.now()).toISOString();
@@ -105,21 +105,11 @@ export function createAutomationCatalogue(options: AutomationCatalogueOptions): 
     if (!changesOnlyRunFacts(current, settled)) return stamped(principal, id, settled);
     return withFactsOf(withAnchor(current, settled.data?.scheduleFrom), settled);
   };
-  const judgeNext = async (operation: Change, principal: Principal, delegation: { current?: Automation; next: Settled }) => {
-    if (!rights.permits(principal, operation, delegation.next.data?.workflowId)) throw notCovered();
-    await refuseDelegation(whyNotWriter, { principal, ...delegation });
-  };
   return {
-    async list({ principal, options }) {
-      const viewer = viewerOf(rights, principal);
-      const { list, total } = await store.list({ options, viewer, principal: principal.id });
-      // The store judges workflows in any case of letters.
-      const isShown = (text: string): boolean => mayRead(rights, principal, 'listAutomations', automationOf(text));
-      return { list: viewer.workflows ? list.filter(isShown) : list, total, skip: options.skip, limit: options.limit };
-    },
+    list: (request) => listShown(request, { store, rights }),
     async create({ principal, given }) {
       const settled = settle(given);
-      await judgeNext('createAutomation', principal, { next: settled });
+      await refuseNext('createAutomation', { principal, next: settled }, options);
       return store.change((writer) => put(writer, stamped(principal, generateId(), settled)));
     },
     async read({ principal, id }) {
@@ -130,14 +120,14 @@ export function createAutomationCatalogue(options: AutomationCatalogueOptions): 
     replace: (request) =>
       changeOne({ store, rights, operation: 'replaceAutomation' }, request, async (writer, { automation: current }) => {
         const settled = settle(request.given, { current });
-        await judgeNext('replaceAutomation', request.principal, { current, next: settled });
+        await refuseNext('replaceAutomation', { principal: request.principal, current, next: settled }, options);
         return put(writer, changed(request, current, settled));
       }),
     patch: (request) =>
       changeOne({ store, rights, operation: 'patchAutomation' }, request, async (writer, { automation: current, facts }) => {
         const { patch, principal } = request;
         const settled = settle(mergePatch(current, patch) as Automation, { current, patch });
-        await judgeNext('patchAutomation', principal, { current, next: settled });
+        await refuseNext('patchAutomation', { principal, current, next: settled }, options);
         const { nextRunAt, ...kept } = factsBesides(patch, facts);
         const keepsNext = nextRunAt !== undefined && settled.nextRunAt === current.nextRunAt;
         return put(writer, changed(request, current, settled), { ...kept, ...(keepsNext && { nextRunAt }) });
@@ -148,7 +138,7 @@ export function createAutomationCatalogue(options: AutomationCatalogueOptions): 
       ),
     import({ principal, source }) {
       if (principal.roles.includes('admin')) return importAutomations({ store, source });
-      return importAutomations({ store, source, judge: (line) => judgeLine(line, { principal, rights, whyNotWriter }) });
+      return importAutomations({ store, source, judge: (line) => judgeLine(line, principal, options) });
     },
     export: (principal) => shownOf(store.export(), (each) => mayRead(rights, principal, 'exportAutomations', each)),
     find: async (id) => (isId(id) ? (await store.read(id))?.automation : undefined),
@@ -192,15 +182,31 @@ async function changeOne<T>(
   });
 }
 
-/** Throws where the principal may not store the line, as it may not make such a change by itself. */
-async function judgeLine(
-  { current, next }: ImportedLine,
-  {
-    principal,
-    rights,
-    whyNotWriter,
-  }: Pick<AutomationCatalogueOptions, 'rights' | 'whyNotWriter'> & { readonly principal: Principal },
+/** One page, without what only the store takes for covered: it compares the ids of workflows in any case of letters. */
+async function listShown(
+  { principal, options }: { readonly principal: Principal; readonly options: ListOptions },
+  { store, rights }: { readonly store: AutomationStore; readonly rights: Rights },
+): Promise<AutomationListing> {
+  const viewer = viewerOf(rights, principal);
+  const { list, total } = await store.list({ options, viewer, principal: principal.id });
+  const isShown = (text: string): boolean => mayRead(rights, principal, 'listAutomations', automationOf(text));
+  return { list: viewer.workflows ? list.filter(isShown) : list, total, skip: options.skip, limit: options.limit };
+}
+
+type Judges = Pick<AutomationCatalogueOptions, 'rights' | 'whyNotWriter'>;
+
+/** Throws `forbidden` where a right that allows the change does not cover what the automation becomes, and where `refuseDelegation` does. */
+async function refuseNext(
+  operation: Change,
+  delegation: Parameters<typeof refuseDelegation>[1],
+  { rights, whyNotWriter }: Judges,
 ): Promise<void> {
+  if (!rights.permits(delegation.principal, operation, delegation.next.data?.workflowId)) throw notCovered();
+  await refuseDelegation(whyNotWriter, delegation);
+}
+
+/** Throws where the principal may not store the line, as it may not make such a change by itself. */
+async function judgeLine({ current, next }: ImportedLine, principal: Principal, { rights, whyNotWriter }: Judges): Promise<void> {
   const operation = current === undefined ? 'createAutomation' : 'replaceAutomation';
   const permits = ({ data }: Automation): boolean =>
     rights.permits(principal, operation, data?.workflowId) && rights.permits(principal, 'importAutomations', data?.workflowId);

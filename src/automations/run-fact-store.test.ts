@@ -1,8 +1,8 @@
-import { noRights, testAdmin } from '#access/rights.test-support.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Principal } from '#access/principal.ts';
+import { noRights, testAdmin } from '#access/rights.test-support.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
 import { eachStore } from '../../test/support/stores/stores.ts';

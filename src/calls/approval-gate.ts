@@ -19,7 +19,7 @@ export interface ApprovalGate {
 
 export interface AskingCall {
   readonly principal: Principal;
-  /** Who had a hand in the call besides the principal. Absent: nobody. */
+  /** Who had a hand in the call, apart from the principal. Absent: no one. */
   readonly involved?: readonly InvolvedPrincipal[];
   readonly call: Call;
   /** The rules that match the call now. None where only its caller names an approval, or people were asked before. */

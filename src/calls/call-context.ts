@@ -7,12 +7,12 @@ import type { CallRecord } from './call-record.ts';
 /** In what circumstances a call is made; its entrance fills it in. */
 export interface CallContext {
   readonly record: CallRecord;
-  /** By which the call came in: some rights count at one alone. */
-  readonly entrance: Entrance;
   /** The roles that the call is decided by, where they are not the principal's own: those of the writer of a workflow. */
   readonly delegated?: readonly Role[];
-  /** Who had a hand in the call besides its caller. Absent: nobody. */
+  /** Who had a hand in the call, apart from its caller. Absent: no one. */
   readonly involved?: readonly InvolvedPrincipal[];
+  /** By which entrances the call comes. Absent: over HTTP. */
+  readonly via?: readonly Entrance[] | undefined;
   /** Absent: the caller named no approval, and gave no reason. */
   readonly approval?: ApprovalReference | undefined;
   /** Milliseconds that the caller is willing to wait, where it said so. */

@@ -95,7 +95,6 @@ async function performed(options: {
   try {
     const reply = await calls.perform(call, {
       record,
-      entrance: 'http',
       wait: undefined,
       whenEnded: (callback) => void (ended = callback),
       whenStopping: () => () => {},

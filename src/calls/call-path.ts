@@ -1,4 +1,4 @@
-import type { CustomRoleOptions } from '#access/access-options.ts';
+import type { CustomRoleOptions, Entrance } from '#access/access-options.ts';
 import type { ApprovalRule } from '#access/approval-options.ts';
 import type { AdapterInstances } from '#adapters/adapter-instances.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -44,9 +44,9 @@ interface CallPathOptions {
 export function createCallPath(options: CallPathOptions): CallPath {
   return {
     async perform(call, context) {
-      const { record, delegated, entrance } = context;
+      const { record, delegated, via = ['http'] } = context;
       const { principal } = record;
-      const asked: AskedCall = { ...rulesOf(options), principal, delegated, call: traitsOf(call, entrance) };
+      const asked: AskedCall = { ...rulesOf(options), principal, delegated, call: traitsOf(call, entranceOf(via)) };
       const decision = decideCall(asked, () => relayedCall(call, { asked, record }, options));
       record.note({ rule: decision.rule });
       if (!decision.allowed) throw decision.refusal;
@@ -65,6 +65,11 @@ export function createCallPath(options: CallPathOptions): CallPath {
       }
     },
   };
+}
+
+/** Where rights count: a run that an MCP client started calls as any run does. */
+function entranceOf(via: readonly Entrance[]): Entrance {
+  return via.includes('run') ? 'run' : (via[0] ?? 'http');
 }
 
 function rulesOf({ customRoles, approvalRules }: CallPathOptions): Pick<AskedCall, 'customRoles' | 'approvalRules'> {

@@ -193,3 +193,27 @@ test('an early question refuses only what no method and no path could make allow
     }),
   );
 });
+
+test('a right with destinations allows a restCall to these hosts and origins, and no call to an adapter instance', () => {
+  const right = { destinations: ['tickets.example.net', 'https://a.example:8443'] };
+  const allowed = (call: Partial<CallTraits>): boolean =>
+    decidePermission(askedOf(call, { customRoles: [roleOf('noc', { ...any, ...right })] })).allowed;
+  const to = (destination: string | undefined): boolean => allowed({ operation: 'restCall', adapter: undefined, destination });
+  for (const origin of ['https://tickets.example.net', 'http://tickets.example.net:8080', 'https://a.example:8443', undefined])
+    assert.equal(to(origin), true, origin);
+  for (const origin of [
+    'https://a.example',
+    'http://a.example:8443',
+    'https://x.tickets.example.net',
+    'https://tickets.example.net.evil.example',
+  ])
+    assert.equal(to(origin), false, origin);
+  assert.equal(allowed({}), false);
+});
+
+test('a right that counts in runs alone allows no call by hand', () => {
+  const customRoles = [roleOf('noc', { ...any, via: ['run'] })];
+  assert.equal(decidePermission(askedOf({ entrance: 'run' }, { customRoles })).allowed, true);
+  assert.equal(decidePermission(askedOf({ entrance: 'http' }, { customRoles })).allowed, false);
+  assert.equal(decidePermission(askedOf({ entrance: 'mcp' }, { customRoles })).allowed, false);
+});

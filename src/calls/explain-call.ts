@@ -20,8 +20,8 @@ export interface CallQuestion {
   readonly method?: OutboundCall['method'] | undefined;
   /** The orchestrator's path. For restCall the URI, or its path alone. */
   readonly path?: string | undefined;
-  /** The entrance of the call. */
-  readonly entrance: Entrance;
+  /** The entrance of the call. Absent: HTTP. */
+  readonly via?: Entrance | undefined;
 }
 
 /** The rules of one configuration. */
@@ -70,7 +70,7 @@ export function explainCall(
   return { ...answerOf(decision, judged), approvals, permission: decision.permission };
 }
 
-function readRestCall({ adapter, method, path, entrance }: CallQuestion, problems: RequestProblem[]): Judged {
+function readRestCall({ adapter, method, path, via: entrance = 'http' }: CallQuestion, problems: RequestProblem[]): Judged {
   if (adapter !== undefined)
     problems.push({ pointer: '/adapter', detail: 'has no meaning here: restCall has no adapter instance' });
   const isWhole = path !== undefined && /^[a-z][a-z0-9+.-]*:/iu.test(path);
@@ -93,7 +93,7 @@ function withSomeHost(path: string): string {
 }
 
 function readOrchestratorCall(question: CallQuestion, { adapters }: CallRules, problems: RequestProblem[]): Judged {
-  const { route: operation, adapter: name, path, entrance } = question;
+  const { route: operation, adapter: name, path, via: entrance = 'http' } = question;
   const adapter = adapters.find((each) => each.name === name);
   if (name !== undefined && adapter === undefined) problems.push({ pointer: '/adapter', detail: unknownAdapter(adapters) });
   const fixed = fixedMethod(operation);

@@ -72,21 +72,29 @@ const limitsOfCalls = ['adapters', 'paths', 'methods', 'destinations'] as const;
 
 /** Each list of a right has to limit what the right names. */
 const limitsWhatItNames: Check = (place) => {
-  const routes = itemsIn(place, 'routes')
-    .map(scalarOf)
-    .filter((name): name is Operation => isOperation(String(name)));
-  const relayed = routes.length === 0 ? relayOperations : routes.filter(isRelayOperation);
-  if (itemsIn(place, 'routes').length !== routes.length) return;
+  const written = itemsIn(place, 'routes').map(scalarOf);
+  const named = written.filter((name): name is Operation => typeof name === 'string' && isOperation(name));
+  if (named.length < written.length) return;
+  const routes: readonly Operation[] = named.length === 0 ? relayOperations : named;
+  const relayed = routes.filter(isRelayOperation);
+  if (relayed.length === 0) noCallToLimit(place);
+  else destinationsLimit(place, relayed);
+  workflowsLimit(place, routes);
+};
+
+function noCallToLimit(place: Place): void {
   for (const key of limitsOfCalls) {
     const limit = memberOf(place, key);
-    if (relayed.length > 0 || limit === undefined || itemsOf(limit).length === 0) continue;
+    if (limit === undefined || itemsOf(limit).length === 0) continue;
     place.reading.problem(limit, `limits relayed calls alone; remove it, or name one of ${listed(relayOperations)} in routes`);
   }
-  workflowsLimit(place, routes.length === 0 ? relayOperations : routes);
-  if (itemsIn(place, 'destinations').length === 0 || relayed.length === 0) return;
+}
+
+function destinationsLimit(place: Place, relayed: readonly Operation[]): void {
+  if (itemsIn(place, 'destinations').length === 0) return;
   if (!relayed.includes('restCall') || itemsIn(place, 'adapters').length > 0)
     place.reading.warning(place, 'allows no relayed call: restCall alone has a destination, and it has no adapter instance');
-};
+}
 
 function workflowsLimit(place: Place, routes: readonly Operation[]): void {
   const workflows = memberOf(place, 'workflows');

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Entrance } from '#access/access-options.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
@@ -19,7 +18,6 @@ import type { FoundRoute } from './route-table.ts';
 
 /** What is known of one inbound request from its head to the end of its reply: the HTTP around its record. */
 export class RequestScope implements CallContext, CallOrigin {
-  readonly entrance: Entrance = 'http';
   readonly requestId: string;
   /** The pattern of its route, such as `/orchestrator_manager/restQuery/:adapterId`; undefined where there is none. */
   readonly routePattern: string | undefined;

@@ -13,7 +13,7 @@ export interface Route extends RouteTraits {
   readonly method: 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
   /** With `:name` for path parameters. */
   readonly url: string;
-  /** Open to everyone, whatever the table of operations says. */
+  /** Open to everyone, against the table of operations. */
   readonly open?: boolean;
   /** Checked before the body is read: throws a GatewayError, such as `adapter-not-found`. */
   readonly precondition?: (params: Readonly<Record<string, string>>, principal: Principal) => void;

@@ -120,7 +120,7 @@ function unkept(): never {
 /** What the call path sees of the request in whose course the preview is taken. */
 class PreviewCall implements CallContext {
   readonly record: CallRecord;
-  readonly entrance: Entrance;
+  readonly via: readonly Entrance[];
   readonly delegated?: readonly Role[];
   readonly wait: number;
   readonly #signal: AbortSignal | undefined;
@@ -129,7 +129,7 @@ class PreviewCall implements CallContext {
 
   constructor(record: CallRecord, { entrance, delegated, wait = longestWait, signal }: PreviewContext) {
     this.record = record;
-    this.entrance = entrance;
+    this.via = [entrance];
     if (delegated !== undefined) this.delegated = delegated;
     this.wait = Math.min(wait, longestWait);
     this.#signal = signal;

@@ -15,7 +15,7 @@ export type RunReading = Extract<
 >;
 
 /** Whether the roles and groups of the principal show it the runs of the automation. Its own runs it may see in any case. */
-export function seesRunsByRole(principal: Principal, automation: Automation): boolean {
+function seesRunsByRole(principal: Principal, automation: Automation): boolean {
   return seesByRole(principal, automation) || mayRunByRole(principal, automation);
 }
 

@@ -1,6 +1,6 @@
-import { noRights } from '#access/rights.test-support.ts';
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { noRights } from '#access/rights.test-support.ts';
 import { systemClock } from '#base/clock.ts';
 import { sqliteStore } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';

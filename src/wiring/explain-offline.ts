@@ -3,7 +3,7 @@ import { findAskedPrincipal } from '#access/asked-principal.ts';
 import { isRelayOperation, type Operation, operationNames } from '#access/operations.ts';
 import type { Principal } from '#access/principal.ts';
 import { createRights, rightName } from '#access/rights.ts';
-import { type CallRules, type ExplainedCall, explainCall } from '#calls/explain-call.ts';
+import { type CallQuestion, type CallRules, type ExplainedCall, explainCall } from '#calls/explain-call.ts';
 import { explainOperation } from '#calls/explain-operation.ts';
 import { usableInRuns, whyNotWrittenCall } from '#calls/judge-written-call.ts';
 import type { ExplainAnswer, ExplainQuestion } from '#cli/command.ts';
@@ -35,15 +35,24 @@ export async function explainOffline(config: Config, question: ExplainQuestion):
   const ofAccount = account === undefined ? [] : [account.key];
   if (isRelayOperation(operation)) {
     const { adapter, path } = question;
-    const answer = explainCall({ principal, route: operation, adapter, path, method, entrance }, rulesOf(config));
-    if ('problems' in answer) return answer;
-    const { allowed, rule, reason, approvals } = answer;
-    return { allowed, rule, reason, approvals, keys: [...ofAccount, ...keysOf(config, answer, adapter)] };
+    return explainedCall(config, principal, { route: operation, adapter, path, method, via: entrance }, ofAccount);
   }
   const answer = explainOperation({ principal, operation, entrance, customRoles });
   const keys = [...ofAccount, ...rightKeys(config, answer.rule)];
   if (workflow === undefined || !answer.allowed) return { ...answer, keys };
   return { ...answer, ...(await judged(config, principal, workflow)), keys };
+}
+
+function explainedCall(
+  config: Config,
+  principal: Principal,
+  question: CallQuestion,
+  ofAccount: readonly string[],
+): ExplainAnswer {
+  const answer = explainCall({ principal, ...question }, rulesOf(config));
+  if ('problems' in answer) return answer;
+  const { allowed, rule, reason, approvals } = answer;
+  return { allowed, rule, reason, approvals, keys: [...ofAccount, ...keysOf(config, answer, question.adapter)] };
 }
 
 interface ReadQuestion {
@@ -62,16 +71,21 @@ function readQuestion(question: ExplainQuestion): ReadQuestion | { readonly prob
   const entrance = entrances.find((each) => each === (question.via ?? 'http'));
   const problems: QuestionProblem[] = [];
   if (operation === undefined) problems.push({ pointer: '/route', detail: 'is no operationId of /openapi.json' });
-  else if (!isRelayOperation(operation))
-    for (const name of ['adapter', 'method', 'path'] as const)
-      if (question[name] !== undefined)
-        problems.push({ pointer: `/${name}`, detail: `has no meaning here: ${operation} relays no call` });
+  else problems.push(...needlessIn(question, operation));
   if (method !== question.method) problems.push({ pointer: '/method', detail: `is none of ${rightMethods.join(', ')}` });
   if (entrance === undefined) problems.push({ pointer: '/via', detail: `is none of ${entrances.join(', ')}` });
-  if (workflow !== undefined && operation !== 'createWorkflow')
-    problems.push({ pointer: '/workflow', detail: 'has no meaning here: give it with the route createWorkflow' });
   if (operation === undefined || entrance === undefined || problems.length > 0) return { problems };
   return { operation, entrance, method, workflow };
+}
+
+/** What the question says, and has no meaning for the operation. */
+function needlessIn(question: ExplainQuestion, operation: Operation): readonly QuestionProblem[] {
+  const ofCalls = isRelayOperation(operation) ? [] : (['adapter', 'method', 'path'] as const);
+  const problems = ofCalls
+    .filter((name) => question[name] !== undefined)
+    .map((name) => ({ pointer: `/${name}`, detail: `has no meaning here: ${operation} relays no call` }));
+  if (question.workflow === undefined || operation === 'createWorkflow') return problems;
+  return [...problems, { pointer: '/workflow', detail: 'has no meaning here: give it with the route createWorkflow' }];
 }
 
 /** Judges a document for a principal. No store is open: a workflow that it runs is not known. */

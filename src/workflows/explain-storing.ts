@@ -4,7 +4,7 @@ import type { RequestProblem } from '#base/gateway-error.ts';
 import type { WorkflowCatalogue } from './workflow-catalogue.ts';
 
 /** Whether a principal that may store workflows could store this one, and what it lacks. */
-export interface ExplainedStoring {
+interface ExplainedStoring {
   readonly allowed: boolean;
   /** A sentence. */
   readonly reason: string;

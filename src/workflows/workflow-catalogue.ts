@@ -17,8 +17,8 @@ interface GivenDocument {
 }
 
 /**
- * The workflows for a principal that may use the operation for some workflow; the catalogue judges it for the one that is asked about, and each
- * call of a document. What the principal may not see is answered like what does not exist.
+ * The workflows for a principal that may use the operation for some workflow. The catalogue judges the one that is asked about, and each call
+ * of a document. What the principal may not see is answered like what does not exist.
  */
 export interface WorkflowCatalogue {
   /** Reads a document, judges the rights of the principal to write it, and stores nothing. */

@@ -8,7 +8,7 @@ import { isPreRelease } from './version-key.ts';
 import type { WorkflowCalls, WorkflowStore } from './workflow-store.ts';
 
 /** A call as a document writes it. What is an expression there is absent. */
-export interface WrittenCall {
+interface WrittenCall {
   readonly operation: Extract<Operation, 'restAction' | 'restCall' | 'restQuery' | 'restRequest'>;
   readonly adapter: string | undefined;
   readonly method: string | undefined;
@@ -16,7 +16,7 @@ export interface WrittenCall {
 }
 
 /** Why no role and no right lets the principal have a run make the call; undefined where one does. A sentence. */
-export type WhyNotCall = (principal: Principal, call: WrittenCall) => string | undefined;
+type WhyNotCall = (principal: Principal, call: WrittenCall) => string | undefined;
 
 /** A right that is missing to write a document. Line and column are absent where the place is in another document, or not known. */
 export interface MissingRight {

@@ -1,4 +1,4 @@
-import { type Entrance, entrances, rightMethods } from '#access/access-options.ts';
+import { entrances, rightMethods } from '#access/access-options.ts';
 import { type AskedPrincipal, findAskedPrincipal } from '#access/asked-principal.ts';
 import { isOperation } from '#access/operations.ts';
 import type { Principal } from '#access/principal.ts';
@@ -24,8 +24,7 @@ interface ExplainRoutesOptions {
   readonly routes: () => readonly Route[];
 }
 
-interface AccessQuestion extends AskedPrincipal, Omit<CallQuestion, 'route' | 'entrance'> {
-  readonly via?: Entrance;
+interface AccessQuestion extends AskedPrincipal, Omit<CallQuestion, 'route'> {
   /** The text of a document, YAML or JSON. */
   readonly workflow?: string;
   /** An operationId. */
@@ -114,21 +113,28 @@ export function explainRoutes(options: ExplainRoutesOptions): readonly Route[] {
 async function explained(question: AccessQuestion, options: ExplainRoutesOptions): Promise<AccessAnswer> {
   const { principalNamed, rules: read, routes } = options;
   const rules = read();
-  const found = findAskedPrincipal(question, { principalNamed, customRoles: rules.customRoles.map(({ name }) => name) });
+  const { customRoles } = rules;
+  const found = findAskedPrincipal(question, { principalNamed, customRoles: customRoles.map(({ name }) => name) });
   const route = routes().find(({ docs }) => docs.operationId === question.route);
   const problems: RequestProblem[] = 'problems' in found ? [...found.problems] : [];
   if (route === undefined) problems.push({ pointer: '/route', detail: 'is no operationId of /openapi.json' });
   if ('problems' in found || route === undefined) throw invalidRequest(problems);
   const { principal } = found;
-  if (question.workflow !== undefined && route.docs.operationId !== 'createWorkflow')
+  const { workflow: text, adapter, method, path, via } = question;
+  refuseWorkflow(question, route);
+  if (route.operation !== undefined) return ofCall({ principal, route: route.operation, adapter, method, path, via }, rules);
+  const answer = ofOperation(route, question, { principal, customRoles, entrance: via ?? 'http' });
+  if (text === undefined || !answer.allowed) return answer;
+  return { ...answer, ...(await explainStoring(options.checkWorkflow, { principal, text })) };
+}
+
+function refuseWorkflow({ workflow }: AccessQuestion, { docs }: Route): void {
+  if (workflow !== undefined && docs.operationId !== 'createWorkflow')
     throw invalidRequest([{ pointer: '/workflow', detail: 'has no meaning here: give it with the route createWorkflow' }]);
-  const { adapter, method, path, via: entrance = 'http' } = question;
-  if (route.operation === undefined) {
-    const answer = ofOperation(route, question, { principal, customRoles: rules.customRoles, entrance });
-    if (question.workflow === undefined || !answer.allowed) return answer;
-    return { ...answer, ...(await explainStoring(options.checkWorkflow, { principal, text: question.workflow })) };
-  }
-  const answer = explainCall({ principal, route: route.operation, adapter, method, path, entrance }, rules);
+}
+
+function ofCall(asked: Parameters<typeof explainCall>[0], rules: CallRules): AccessAnswer {
+  const answer = explainCall(asked, rules);
   if ('problems' in answer) throw invalidRequest(answer.problems);
   const { allowed, rule, approvals, reason } = answer;
   return { allowed, rule, approvals, reason };

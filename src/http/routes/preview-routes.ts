@@ -77,13 +77,13 @@ function previewOf(request: RouteRequest, { preview }: PreviewRoutesOptions): Re
 
 /** The preview belongs to the request: it ends where the caller leaves. */
 function previewContext(context: CallContext, sourceAddress: string): PreviewContext {
-  const { record, entrance, wait } = context;
+  const { record, wait } = context;
   const { principal, requestId, trace, span } = record;
   const left = new AbortController();
   context.whenEnded((complete) => {
     if (!complete) left.abort();
   });
-  return { principal, entrance, requestId, trace, span, sourceAddress, wait, signal: left.signal };
+  return { principal, entrance: 'http', requestId, trace, span, sourceAddress, wait, signal: left.signal };
 }
 
 /** The member of the body or the query parameter. Throws 400 for another value, and where both are given. */

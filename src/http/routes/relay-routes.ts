@@ -101,8 +101,8 @@ function relayRoute(operation: CallOperation) {
 }
 
 /**
- * Answers 404 for an adapter instance that does not exist, or for which the caller has neither role nor right to the operation, before the
- * body is read.
+ * Answers 404 before the body is read, where the adapter instance does not exist. One for which the caller has neither role nor right to the
+ * operation is answered in the same way.
  */
 export function knownAdapter(
   operation: CallOperation,

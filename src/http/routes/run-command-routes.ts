@@ -8,9 +8,9 @@ import type { RunDecision, StartedRun } from '#runs/run-requests.ts';
 import { catalogueChange } from './route-traits.ts';
 import {
   changeErrors,
+  decisionSchema,
   exampleRun,
   exampleStarted,
-  decisionSchema,
   resumeSchema,
   runKeyHeader,
   runParameter,

@@ -84,7 +84,7 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
   try {
     const reply = await options.calls.perform(call, {
       record,
-      entrance: 'run',
+      via: ['run'],
       delegated: run.delegated,
       approval,
       wait: undefined,

@@ -109,17 +109,22 @@ function openapiArguments(context: Context, node: Located | undefined, scope: Sc
   if (node?.kind !== 'object') return { with: nothing };
   const members = membersOf(reading, node, { wanted: 'an object', known: openapiMembers });
   const document = members.required('document', 'where the OpenAPI document is: { endpoint }');
+  checkOperation(context, members);
+  const replaced = new Map<Located, Expression>();
+  const fetched = document && externalResource(context, document, scope);
+  if (document !== undefined && fetched !== undefined) replaced.set(document, fetched.written);
+  const credentials = members.get('authentication');
+  if (credentials !== undefined) replaced.set(credentials, authentication(context, credentials, scope));
+  return { with: template(context, node, scope, replaced), ...(fetched && { document: fetched.resource }) };
+}
+
+function checkOperation(context: Context, members: ObjectMembers): void {
+  const { reading } = context;
   const operation = members.required('operationId', 'the operation of the document');
   if (operation !== undefined) readText(reading, operation, 'the operationId of an operation');
   const parameters = members.get('parameters');
   if (parameters !== undefined && parameters.kind !== 'object') reading.wrongKind(parameters, 'an object of parameters');
   checkReply(context, members);
-  const replaced = new Map<Located, Expression>();
-  const fetched = document === undefined ? undefined : externalResource(context, document, scope);
-  if (document !== undefined && fetched !== undefined) replaced.set(document, fetched.written);
-  const credentials = members.get('authentication');
-  if (credentials !== undefined) replaced.set(credentials, authentication(context, credentials, scope));
-  return { with: template(context, node, scope, replaced), ...(fetched && { document: fetched.resource }) };
 }
 
 function checkReply({ reading }: Context, members: ObjectMembers): void {

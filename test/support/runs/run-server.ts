@@ -1,8 +1,7 @@
-import { noRights } from '../../../src/access/rights.test-support.ts';
-import { decideEntry } from '../../../src/calls/decide-entry.ts';
 import type { TestContext } from 'node:test';
 import type { Access } from '../../../src/access/access.ts';
 import type { Principal } from '../../../src/access/principal.ts';
+import { noRights } from '../../../src/access/rights.test-support.ts';
 import type { AuditFacts } from '../../../src/audit/audit-entry.ts';
 import type { AuditLog } from '../../../src/audit/audit-log.ts';
 import { visibleTo } from '../../../src/automations/automation-audience-store.ts';
@@ -11,6 +10,7 @@ import type { GivenAutomation } from '../../../src/automations/automation-docume
 import { createAutomationStore } from '../../../src/automations/automation-store.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { noLog } from '../../../src/base/log.ts';
+import { decideEntry } from '../../../src/calls/decide-entry.ts';
 import { eventRoutes } from '../../../src/http/routes/event-routes.ts';
 import { runRoutes } from '../../../src/http/routes/run-routes.ts';
 import { createHttpServer, type HttpServer } from '../../../src/http/server.ts';
