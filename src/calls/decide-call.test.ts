@@ -200,7 +200,7 @@ test('a right with destinations allows a restCall to these hosts and origins, an
     decidePermission(askedOf(call, { customRoles: [roleOf('noc', { ...any, ...right })] })).allowed;
   const to = (destination: string | undefined): boolean => allowed({ operation: 'restCall', adapter: undefined, destination });
   for (const origin of ['https://tickets.example.net', 'http://tickets.example.net:8080', 'https://a.example:8443', undefined])
-    assert.equal(to(origin), true, origin);
+    assert.equal(to(origin), true, `${origin}`);
   for (const origin of [
     'https://a.example',
     'http://a.example:8443',
