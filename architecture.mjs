@@ -40,6 +40,7 @@ export const mayImport = {
   http: [
     'base',
     'json',
+    'xml',
     'access',
     'adapters',
     'relay',
@@ -89,6 +90,8 @@ export const belongsTo = [
     files: ['http/server.ts', 'http/admission/source-address.ts'],
   },
   { name: 'only-database-opens-databases', packages: '^(pg|sqlite|node:sqlite)$', folders: ['database'] },
+  // oauth4webapi falls back to the fetch of the process, which takes no way of outbound/. Its users pass a fetch of their own.
+  { name: 'only-access-knows-tokens', packages: '^(jose|oauth4webapi)$', folders: ['access'] },
   { name: 'only-telemetry-knows-opentelemetry', packages: '^(@opentelemetry)$', folders: ['telemetry'] },
   {
     name: 'only-workflows-knows-jq',

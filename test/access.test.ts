@@ -7,6 +7,7 @@ import type { Reply } from './support/callers/http-client.ts';
 import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { sendFrom } from './support/gateway/send-from.ts';
 import { basic, type Gateway, hashOf, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
+import { until } from './support/until.ts';
 
 // How callers authenticate: docs/reference/http-api.md.
 
@@ -123,8 +124,9 @@ describe('/login', () => {
     { username: 'ann', password: testPassword, user: { username: 'ann', password: testPassword } },
     { user: { username: 'ann' } },
     { user: { username: 'ann', password: testPassword, evil: 1 } },
+    { username: 'ann', password: 'x'.repeat(1_025) },
   ]) {
-    test(`refuses ${JSON.stringify(body)}`, async () => {
+    test(`refuses ${JSON.stringify(body).slice(0, 100)}`, async () => {
       assertProblem(await login(gateway, body), 400, 'invalid-request');
     });
   }
@@ -134,7 +136,7 @@ describe('/login', () => {
     assertProblem(reply, 415, 'unsupported-media-type');
   });
 
-  test('answers an unknown user and a wrong password with the same body', async () => {
+  test('R80: answers an unknown user and a wrong password with the same body', async () => {
     const bodies: string[] = [];
     for (const body of [
       { username: 'ann', password: 'wrong' },
@@ -198,7 +200,7 @@ describe('Basic', () => {
     assertWho(await whoami(gateway, { Authorization: basic('ann', testPassword) }), ann);
   });
 
-  test('answers an unknown user and a wrong password with the same body', async () => {
+  test('R80: answers an unknown user and a wrong password with the same body', async () => {
     const bodies: string[] = [];
     for (const username of ['jürgen', 'unknown']) {
       const reply = await whoami(gateway, { Authorization: basic(username, 'wrong'), 'X-Request-Id': 'same' });
@@ -368,11 +370,7 @@ describe('a token', () => {
   test('ends with its lifetime', async () => {
     const token = await tokenOf(neighbour, 'ann');
     assertWho(await whoami(neighbour, bearer(token)), ann);
-    const deadline = performance.now() + 20_000;
-    while ((await whoami(neighbour, bearer(token))).status === 200) {
-      assert.ok(performance.now() < deadline, 'the token outlives its two seconds by far');
-      await new Promise((resolve) => setTimeout(resolve, 250));
-    }
+    await until('the token has ended', async () => (await whoami(neighbour, bearer(token))).status !== 200);
     assertUnauthenticated(await whoami(neighbour, bearer(token)));
   });
 
@@ -406,7 +404,7 @@ function statuses(replies: readonly Reply[]): readonly number[] {
 
 // Failed logins count for the account and for the source address: each test has its own of both.
 describe('failed logins', { concurrency: 3 }, () => {
-  test('are free five times, then throttled by account; other accounts and tokens are not affected', async () => {
+  test('R89: are free five times, then throttled by account; other accounts and tokens are not affected', async () => {
     const address = '127.0.0.21';
     const token = await tokenOf(gateway, 'victim');
     assert.deepEqual(statuses(await failures(address, 'victim', 5)), [401, 401, 401, 401, 401]);
@@ -432,13 +430,10 @@ describe('failed logins', { concurrency: 3 }, () => {
   test('block the right password too, during the wait', async () => {
     const address = '127.0.0.23';
     // Waits double, so after some failures the wait is much longer than a request takes.
-    const deadline = performance.now() + 60_000;
-    for (;;) {
+    await until('the waits have doubled', async () => {
       const reply = await loginFrom(address, { username: 'waiting', password: 'wrong' });
-      if (Number(reply.header('retry-after') ?? 0) >= 4) break;
-      assert.ok(performance.now() < deadline, 'the waits do not double');
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+      return Number(reply.header('retry-after') ?? 0) >= 4;
+    });
     assertProblem(await loginFrom(address, { username: 'waiting', password: testPassword }), 429, 'login-throttled');
     assertProblem(await whoami(gateway, { Authorization: basic('waiting', testPassword) }), 429, 'login-throttled');
   });
@@ -509,18 +504,20 @@ describe('a token of a configured issuer', () => {
     'no subject': () => provider.token({ sub: undefined }),
     'a forged signature': () => provider.token({}, { forged: true }),
     'an algorithm that is not allowed': () => provider.token({}, { algorithm: 'RS512' }),
+    'more than 8 kB': () => provider.token({ filler: 'x'.repeat(9_000) }),
+    'a broken encoding': async () => `${(await provider.token()).slice(0, -3)}!!!`,
     'an unknown critical header': () => provider.token({}, { header: { crit: ['x'], x: 1 } }),
     'no signature': () => unsigned({ iss: provider.issuer, aud: audience, sub: 'alice', exp: now + 3600, roles: ['admin'] }),
     'the public key as an HMAC secret': () =>
       hmac({ iss: provider.issuer, aud: audience, sub: 'alice', exp: now + 3600 }, provider.rsaPublicPem),
   };
   for (const [what, make] of Object.entries(wrong)) {
-    test(`is refused with ${what}`, async () => {
+    test(`R87: is refused with ${what}`, async () => {
       assertUnauthenticated(await who(await make()));
     });
   }
 
-  test('is never checked with a key that the token names itself', async () => {
+  test('R86: is never checked with a key that the token names itself', async () => {
     const before = stranger.asked.length;
     for (const name of ['jku', 'x5u']) {
       const token = await stranger.token({ iss: provider.issuer }, { header: { [name]: `${stranger.issuer}/keys` } });
@@ -535,7 +532,7 @@ describe('a token of a configured issuer', () => {
     for (const at of [gateway, neighbour]) for (const token of [ended, kept]) assertWho(await whoami(at, token), alice);
     assert.equal((await gateway.send({ method: 'POST', target: '/logout', headers: ended })).status, 200);
     assertUnauthenticated(await whoami(gateway, ended));
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await until('the other gateway has the logout', async () => (await whoami(neighbour, ended)).status === 401);
     for (const at of [gateway, neighbour]) {
       assertUnauthenticated(await whoami(at, ended));
       assertWho(await whoami(at, kept), alice);

@@ -6,12 +6,12 @@ import { assertProblem, relay } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
 
 // Each node has a circuit breaker and slots of its own: an orchestrator that fails affects no other orchestrator.
 
 const far = await farSide({ after });
-const neighbour = await farSide({ after });
 const probed = await farSide({ after });
 const openFor = 400;
 const timeouts = { firstByte: '300ms', total: '2s' };
@@ -22,14 +22,12 @@ const gateway = await startGateway(
       { name: 'ill', kind: 'nso', url: far.url, timeouts, breaker: { failures: 3, openFor: `${openFor}ms` } },
       { name: 'hasty', kind: 'nso', url: far.url, timeouts: { total: '2s' }, breaker: { failures: 3, openFor: `${openFor}ms` } },
       { name: 'gone', kind: 'nso', url: `http://127.0.0.1:${await closedPort()}`, breaker: { failures: 3, openFor: '1h' } },
-      { name: 'frozen', kind: 'nso', url: far.url, concurrency: 2, queue: 2, timeouts: { firstByte: '4s' } },
       { name: 'patient', kind: 'nso', url: far.url, breaker: { failures: 3, openFor: '1h' } },
       { name: 'quick', kind: 'nso', url: far.url, timeouts: { total: '1s' }, breaker: { failures: 3, openFor: '1h' } },
       { name: 'touchy', kind: 'nso', url: far.url, breaker: { failures: 1, openFor: '1h' } },
       { name: 'forgiving', kind: 'nso', url: far.url, breaker: { failures: 2, openFor: '1h' } },
       { name: 'overtaken', kind: 'nso', url: far.url, breaker: { failures: 1, openFor: '1h' } },
       { name: 'probed', kind: 'rest', url: probed.url, health: { interval: '50ms' }, breaker: { failures: 3, openFor: '1h' } },
-      { name: 'neighbour', kind: 'nso', url: neighbour.url },
     ],
   },
 );
@@ -71,7 +69,7 @@ describe('a breaker', () => {
   test('lets one of ten calls through', async () => {
     far.answer(() => httpReply({ status: 500 }));
     for (let count = 0; count < 3; count += 1) assertProblem(await action('ill'), 502);
-    await new Promise((resolve) => setTimeout(resolve, openFor + 100));
+    await lapse(openFor + 100, 'the breaker admits a call again');
     far.answer((_request, socket) => void setTimeout(() => socket.write(httpReply({ status: 204 })), 150));
     const replies = await Promise.all(Array.from({ length: 10 }, () => action('ill')));
     assert.equal(replies.filter(({ status }) => status === 200).length, 1);
@@ -92,7 +90,7 @@ describe('a breaker', () => {
     far.answer(() => undefined);
     for (let count = 0; count < 3; count += 1) assertProblem(await query('hasty'), 504, 'upstream-timeout');
     assertProblem(await query('hasty'), 503, 'adapter-unavailable');
-    await new Promise((resolve) => setTimeout(resolve, openFor + 100));
+    await lapse(openFor + 100, 'the breaker admits a call again');
     assertProblem(await query('hasty', { Prefer: 'wait=1' }), 504, 'upstream-timeout');
     assertProblem(await query('hasty'), 503, 'adapter-unavailable');
   });
@@ -172,26 +170,6 @@ describe('a query that is repeated', () => {
     assertProblem(await action('overtaken'), 503, 'adapter-unavailable');
     assert.equal(assertProblem(await waiting, 502, 'upstream-error').upstream?.status, 503);
     assert.equal(far.requests.length, 2);
-  });
-});
-
-describe('an orchestrator that never answers', () => {
-  test('holds only its own slots and queue: its callers get 503, callers of others get answers', async () => {
-    far.answer(() => undefined);
-    neighbour.answer(() => httpReply({ status: 204 }));
-    const stuck = Array.from({ length: 4 }, () => action('frozen'));
-    await until('two calls are at the orchestrator', () => far.requests.length >= 2);
-    const full = await Promise.all([action('frozen'), action('frozen'), action('frozen')]);
-    assert.ok(full.some(({ status }) => status === 503));
-    for (const reply of full.filter(({ status }) => status === 503)) {
-      assertProblem(reply, 503, 'adapter-busy');
-      assert.match(reply.header('retry-after') ?? '', /^[1-9]\d*$/u);
-    }
-    const replies = await Promise.all(Array.from({ length: 50 }, () => action('neighbour')));
-    assert.ok(replies.every(({ status }) => status === 200));
-    assert.equal(far.requests.length, 2);
-    const ended = await Promise.all(stuck);
-    assert.ok(ended.every(({ status }) => status >= 500));
   });
 });
 

@@ -8,6 +8,7 @@ import { closedPort, type FarRequest, farSide, httpReply, jsonReply } from './su
 import { tlsFarSide } from './support/far-sides/tls-far-side.ts';
 import { tokenEndpoint } from './support/far-sides/token-endpoint.ts';
 import { basic, startGatewayProcess } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
 
@@ -114,12 +115,11 @@ const refuse = (...tokens: readonly string[]): void =>
     tokens.includes(one.header('authorization') ?? '') ? httpReply({ status: 401, body: 'expired' }) : jsonReply('{"a":1}'),
   );
 
-/** Sends queries, 50 ms apart, until `happened`. */
+/** Sends queries until `happened`. */
 async function queryUntil(what: string, adapter: string, happened: () => boolean): Promise<void> {
   await until(what, async () => {
     if (happened()) return true;
     instancesOf(await query(adapter));
-    await new Promise((resolve) => setTimeout(resolve, 50));
     return false;
   });
 }
@@ -147,7 +147,7 @@ describe('an OAuth token', () => {
 
   test('is requested once where many calls wait for it', async () => {
     endpoint.answer('crowd', async (fresh) => {
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await lapse(300, 'the other calls arrive, and wait for the token');
       return fresh();
     });
     const replies = await Promise.all(Array.from({ length: 50 }, () => query('crowd')));
@@ -167,7 +167,7 @@ describe('an OAuth token', () => {
   test('is not sent after it expired', async () => {
     endpoint.answer('brief', (fresh) => fresh({ expires_in: 1 }));
     instancesOf(await query('brief'));
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await lapse(1_100, 'the token expires');
     instancesOf(await query('brief'));
     assert.deepEqual(sentBy('brief'), bearer('brief', 1, 2));
   });

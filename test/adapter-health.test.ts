@@ -65,14 +65,8 @@ async function reports(): Promise<readonly AdapterReport[]> {
   return (reply.json() as { readonly list: readonly AdapterReport[] }).list;
 }
 
-async function reported(what: (report: AdapterReport) => boolean): Promise<AdapterReport> {
-  const deadline = performance.now() + 15_000;
-  for (;;) {
-    const found = (await reports()).find(what);
-    if (found !== undefined) return found;
-    assert.ok(performance.now() < deadline, JSON.stringify(await reports()));
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
+function reported(what: (report: AdapterReport) => boolean): Promise<AdapterReport> {
+  return until(`a report shows ${what.toString()}`, async () => (await reports()).find(what));
 }
 
 async function tried(name: string): Promise<Trial> {

@@ -6,6 +6,7 @@ import type { Reply } from './support/callers/http-client.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { basic, type Gateway, startGateway, startGatewayProcess, testPassword } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import type { Owner } from './support/owner.ts';
 import { readStream } from './support/runs/read-stream.ts';
 import { eachStore, storeUrl, type TestStore } from './support/stores/stores.ts';
@@ -248,7 +249,7 @@ function suiteOf(store: TestStore): void {
       const id = needed(await act('ann', `${device}/sync-to`, body));
       await grant('lea', id);
       const sent = act('ann', `${device}/sync-to`, body, { Approval: id }).catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, round * 3));
+      await lapse(round * 3, 'the kill meets another moment of the call');
       await gateway.restart();
       await sent;
       const { status } = await read('ann', id);

@@ -93,6 +93,7 @@ const breaches = [
     text: "export { trace } from '@opentelemetry/api';\n",
     rule: 'only-telemetry-knows-opentelemetry',
   },
+  { file: 'src/http/breach.ts', text: "export { discoveryRequest } from 'oauth4webapi';\n", rule: 'only-access-knows-tokens' },
   { file: 'src/access/breach.ts', text: "export { DatabaseSync } from 'node:sqlite';\n", rule: 'only-database-opens-databases' },
   {
     file: 'src/adapters/kinds/nso/breach.ts',

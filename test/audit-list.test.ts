@@ -40,7 +40,7 @@ function act(path: string): Promise<unknown> {
 }
 
 /** Waits for the outcome of an action in the log: a gateway writes it within a second. */
-function onRecord(path: string): Promise<void> {
+function onRecord(path: string): Promise<unknown> {
   return until(`${path} is on record`, async () => {
     const { text } = await gateway.send({ target: '/audit?adapter=NSO&limit=5', role: 'admin' });
     return (JSON.parse(text) as { readonly list: readonly AuditRecord[] }).list.some(

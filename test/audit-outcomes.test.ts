@@ -8,6 +8,7 @@ import type { AuditRecord } from '../src/audit/audit-reader.ts';
 import { assertProblem, pointersOf, post, relay, restCall } from './support/callers/calls.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway, testPassword } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
 
 // The audit log has one record a request: what it holds, its outcome, and GET /audit, which lists records.
@@ -36,10 +37,6 @@ const gateway = await startGateway(
 );
 const token = await gateway.tokenFor('admin');
 
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
-
 async function audit(query = ''): Promise<Listing> {
   const reply = await gateway.send({ target: `/audit${query}`, role: 'admin' });
   assert.equal(reply.status, 200, reply.text);
@@ -56,16 +53,24 @@ async function records(requestId: string, count: number): Promise<readonly Audit
   return found;
 }
 
-/** The records of a request, one second after there is a record with an outcome: a second record would be there. */
+/** The records of a request, once a call that came after its outcome is on record too: a second record would be before that call's. */
 async function recordsOf(requestId: string): Promise<readonly AuditRecord[]> {
-  for (let late = false; ; ) {
+  const found = async (id: string): Promise<readonly AuditRecord[]> => {
     const reply = await gateway.send({ target: '/audit?limit=1000', headers: { Authorization: `Bearer ${token}` } });
-    const { list } = reply.json() as { readonly list: readonly AuditRecord[] };
-    const found = list.filter((record) => record.requestId === requestId);
-    if (late) return found;
-    late = found.some(({ outcome }) => outcome !== undefined);
-    await pause(late ? 1_000 : 50);
-  }
+    return (reply.json() as Listing).list.filter((record) => record.requestId === id);
+  };
+  const hasOutcome = async (id: string): Promise<boolean> => (await found(id)).some(({ outcome }) => outcome !== undefined);
+  await until(`${requestId} is on record`, () => hasOutcome(requestId));
+  const later = `after-${requestId}-${crypto.randomUUID()}`;
+  await gateway.send({
+    method: 'POST',
+    target: '/orchestrator_manager/restQuery/no-such-adapter',
+    role: 'admin',
+    headers: { 'Content-Type': 'application/json', 'X-Request-Id': later },
+    body: JSON.stringify({ params: { path: 'x', accept: json } }),
+  });
+  await until('the later call is on record', () => hasOutcome(later));
+  return found(requestId);
 }
 
 /** Sends a call on a socket that the test can close. */
@@ -289,9 +294,9 @@ for (const key of [undefined, 'k']) {
       { params: { path: 'x', accept: json }, body: {} },
       { 'X-Request-Id': requestId, ...(key === undefined ? {} : { 'Idempotency-Key': key }) },
     );
-    await pause(300);
+    await lapse(300, 'the call arrives, and its intent waits for the store');
     caller.resetAndDestroy();
-    await pause(300);
+    await lapse(300, 'the gateway sees that the caller left');
     held.exec('rollback');
     const found = await recordsOf(requestId);
     assert.deepEqual(
@@ -317,7 +322,7 @@ test('R47: a call whose caller leaves before the answer is on record without a s
     const body = target === 'restQuery' ? {} : { body: {} };
     const caller = send(target, { params: { path: 'x', accept: json }, ...body }, { 'X-Request-Id': requestId });
     await arrived.promise;
-    await pause(100);
+    await lapse(100, 'the gateway reads the part of the reply');
     caller.resetAndDestroy();
     const found = await recordsOf(requestId);
     assert.deepEqual(

@@ -58,8 +58,8 @@ eachStore((store) => {
     const rest = await verified(gateway, { cursor });
     assert.ok(rest.records < (await verified(gateway)).records);
 
-    const database = await store.openAudit(t, options);
-    await database.query.updateTable('audit_entry').set({ principal: 'mallory' }).where('seq', '=', 2).execute();
+    const database = await store.open(t, options);
+    await database.records.updateTable('audit_entry').set({ principal: 'mallory' }).where('seq', '=', 2).execute();
     const broken = await verified(gateway);
     const problem = `${chain}/2 was changed: its columns for searches differ from its text`;
     assert.deepEqual(broken.problems, [problem]);

@@ -39,9 +39,10 @@ eachStore((store) => {
         assert.equal(reply.status, 200, reply.text);
       }
     }
-    const parts = { main: await store.open(t, options), audit: await store.openAudit(t, options) };
-    for (const part of ['main', 'audit'] as const) {
-      const applied = await parts[part].query.selectFrom('schema_migration').select('number').orderBy('number').execute();
+    const { query, records } = await store.open(t, options);
+    const parts = { main: query, records };
+    for (const part of ['main', 'records'] as const) {
+      const applied = await parts[part].selectFrom('schema_migration').select('number').orderBy('number').execute();
       assert.deepEqual(
         applied.map(({ number }) => number),
         migrationsOf({ dialect: store.dialect, migrations, part }).map(({ number }) => number),

@@ -6,6 +6,7 @@ import type { Principal } from '../src/access/principal.ts';
 import { noRights, testAdmin } from '../src/access/rights.test-support.ts';
 import { type Automation, textFields, textOf } from '../src/automations/automation.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from '../src/automations/automation-catalogue.ts';
+import { noteRun } from '../src/automations/run-facts.test-support.ts';
 import { foldText } from '../src/automations/sort-key.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { GatewayError } from '../src/base/gateway-error.ts';
@@ -98,7 +99,7 @@ eachStore((store) => {
       assert.equal(text, old.text);
       assert.equal(tag, tagOf(JSON.stringify({ _id: id, ...rest })));
       if (lastRunAt === undefined && nextRunAt === undefined) assert.equal(tag, old.tag);
-      await catalogue.noteRun(id, { lastRunAt: '2026-06-01T00:00:00.000Z', nextRunAt: null });
+      await noteRun(database, id, { lastRunAt: '2026-06-01T00:00:00.000Z', nextRunAt: null });
       const noted = await catalogue.read({ principal: admin, id });
       assert.deepEqual(JSON.parse(noted.text), { _id: id, ...rest, lastRunAt: '2026-06-01T00:00:00.000Z' });
       assert.equal(noted.tag, tag);

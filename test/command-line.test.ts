@@ -5,7 +5,6 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { after, describe, type TestContext, test } from 'node:test';
 import { responseOf, restCall } from './support/callers/calls.ts';
 import { send } from './support/callers/http-client.ts';
@@ -96,70 +95,15 @@ describe('check-config', () => {
     assert.equal(code, 0, stderr);
     assert.ok(!existsSync(join(directory, 'gateway.db')));
   });
-
-  test('names every problem of a bad file at once, with file, line and column, and without secrets', async (t) => {
-    const directory = temporary(t);
-    const file = join(directory, 'bad.yaml');
-    writeFileSync(
-      file,
-      [
-        'access:',
-        '  users:',
-        '    - { username: ann, passwordHash: my-plain-secret, roles: [boss] }',
-        'adapters:',
-        '  - name: nso',
-        '    kind: nsso',
-        '    url: ftp://x',
-        '    auth: { type: basic, username: u, password: { env: NO_SUCH_VARIABLE_HERE } }',
-        'outbound:',
-        '  timeouts: { total: 5 minutes }',
-        'servre: {}',
-      ].join('\n'),
-    );
-    const { code, stdout, stderr } = await command(['check-config', file]);
-    assert.equal(code, 1);
-    const printed = stdout + stderr;
-    for (const line of [3, 6, 7, 8, 10, 11]) assert.match(printed, new RegExp(`bad\\.yaml:${line}:\\d+`), printed);
-    assert.match(printed, /NO_SUCH_VARIABLE_HERE/);
-    assert.ok(!printed.includes('my-plain-secret'), printed);
-  });
-
-  test('names a file that is missing', async (t) => {
-    const missing = await runCommandLine(t, ['check-config', '/nowhere/at/all.yaml']);
-    assert.notEqual(missing.code, 0);
-    assert.match(missing.err, /\/nowhere\/at\/all\.yaml/);
-  });
 });
 
 describe('hash-password', () => {
-  test('prints only the hash; one final newline is not part of the password', async (t) => {
-    const hashes: string[] = [];
-    for (const input of [secret, `${secret}\n`, `${secret}\n\n`]) {
-      const { code, out, err } = await runCommandLine(t, ['hash-password'], { stdin: Readable.from([Buffer.from(input)]) });
-      assert.equal(code, 0, err);
-      assert.match(out, /^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+\n$/);
-      hashes.push(out.trim());
-    }
-    assert.notEqual(hashes[0], hashes[1]);
-    const process = await command(['hash-password'], { input: `${secret}\n` });
-    assert.equal(process.code, 0, process.stderr);
-    assert.match(process.stdout, /^\$argon2id\$\S+\n$/);
-    hashes.push(process.stdout.trim());
-    const users = hashes.map((passwordHash, index) => ({ username: `user${index}`, passwordHash, roles: ['admin'] }));
-    await reloadWith(gateway, { adapters, config, users });
-    const statusFor = async (user: string, password: string): Promise<number> =>
-      (await gateway.send({ target: '/whoami', headers: { Authorization: basic(user, password) } })).status;
-    assert.equal(await statusFor('user0', secret), 200);
-    assert.equal(await statusFor('user1', secret), 200);
-    assert.equal(await statusFor('user3', secret), 200);
-    assert.equal(await statusFor('user2', secret), 401);
-    assert.equal(await statusFor('user2', `${secret}\n`), 200);
-  });
-
-  test('refuses the empty password', async (t) => {
-    const { code, out } = await runCommandLine(t, ['hash-password'], { stdin: Readable.from(['\n']) });
-    assert.notEqual(code, 0);
-    assert.equal(out, '');
+  test('prints only the hash, and the password without its final newline logs in', async () => {
+    const { code, stdout, stderr } = await command(['hash-password'], { input: `${secret}\n` });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+\n$/);
+    await reloadWith(gateway, { adapters, config, users: [{ username: 'ann', passwordHash: stdout.trim(), roles: ['admin'] }] });
+    assert.equal((await gateway.send({ target: '/whoami', headers: { Authorization: basic('ann', secret) } })).status, 200);
   });
 });
 
@@ -198,39 +142,15 @@ describe('init', () => {
 });
 
 describe('--help', () => {
-  const names = ['serve', 'init', 'demo', 'check-config', 'hash-password', 'import', 'export'];
-
-  for (const name of names) {
-    test(`explains ${name}`, async (t) => {
-      const { code, out } = await runCommandLine(t, [name, '--help']);
-      assert.equal(code, 0);
-      assert.ok(out.includes(name), out);
-    });
-  }
-
   test('lists the commands', async () => {
     const { code, stdout } = await command(['--help']);
     assert.equal(code, 0);
-    for (const name of names) assert.ok(stdout.includes(name), stdout);
+    for (const name of ['serve', 'init', 'demo', 'check-config', 'hash-password', 'import', 'export'])
+      assert.ok(stdout.includes(name), stdout);
   });
 });
 
 describe('wrong usage', () => {
-  for (const parameters of [
-    ['no-such-command'],
-    ['serve', '--no-such-option'],
-    ['serve', 'one.yaml', 'two.yaml'],
-    ['serve', '--config'],
-  ]) {
-    test(`is an error with a message: ${parameters.join(' ')}`, async (t) => {
-      const { code, out, err, served } = await runCommandLine(t, parameters);
-      assert.notEqual(code, 0);
-      assert.equal(out, '');
-      assert.notEqual(err, '');
-      assert.deepEqual(served, []);
-    });
-  }
-
   test('ends the process with the exit code', async () => {
     const { code, stdout, stderr } = await command(['serve', '--no-such-option']);
     assert.deepEqual([code, stdout], [2, '']);

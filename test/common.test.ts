@@ -55,10 +55,11 @@ describe('a route', () => {
     ['GET', '/login', 'POST'],
     ['POST', '/healthz', 'GET'],
     ['POST', '/whoami', 'GET'],
+    ['TRACE', '/tools/restCall', 'POST'],
     ['QUERY', '/login', 'POST'],
     ['PROPFIND', '/whoami', 'GET'],
   ] satisfies readonly (readonly [string, string, string])[]) {
-    test(`that does not have the method is 405 with Allow, before authentication: ${method} ${target}`, async () => {
+    test(`R100: that does not have the method is 405 with Allow, before authentication: ${method} ${target}`, async () => {
       const reply = await gateway.send({ method, target });
       assertProblem(reply, 405, 'method-not-allowed');
       assert.ok(reply.header('allow')?.split(/, */).includes(allowed), String(reply.header('allow')));
@@ -163,20 +164,34 @@ describe('size and media type', () => {
   const send = (headers: Readonly<Record<string, string | readonly string[]>>, body: string | Buffer): Promise<Reply> =>
     gateway.send({ method: 'POST', target: '/tools/restCall', role: 'admin', headers, body });
 
-  test('a body of exactly the limit is accepted, one byte more is 413', async () => {
+  test('R32: a body of exactly the limit is accepted, one byte more is 413 and ends the connection', async () => {
     far.answer(() => jsonReply('{}'));
     const text = (size: number): string => {
       const frame = callText(',"body":{"a":""}');
       return frame.replace('""', `"${'x'.repeat(size - frame.length)}"`);
     };
     assert.equal(text(limit).length, limit);
+    const assertTooLarge = (reply: Reply): void => {
+      assertProblem(reply, 413, 'body-too-large');
+      assert.equal(reply.header('connection'), 'close');
+    };
+    const kept = { ...json, Connection: 'keep-alive' };
     responseOf(await send(json, text(limit)));
-    assertProblem(await send(json, text(limit + 1)), 413, 'body-too-large');
+    assertTooLarge(await send(kept, text(limit + 1)));
     const chunkedBody = (size: number): string => `${size.toString(16)}\r\n${text(size)}\r\n0\r\n\r\n`;
     const chunkedJson = { ...json, 'Transfer-Encoding': 'chunked' };
     responseOf(await send(chunkedJson, chunkedBody(limit)));
-    assertProblem(await send(chunkedJson, chunkedBody(limit + 1)), 413, 'body-too-large');
+    assertTooLarge(await send({ ...chunkedJson, ...kept }, chunkedBody(limit + 1)));
     assert.equal(far.requests.length, 2);
+  });
+
+  test('R32: the body of a GET is ignored up to the limit; beyond the limit it is 413 and ends the connection', async () => {
+    const read = (body: string): Promise<Reply> =>
+      gateway.send({ target: '/healthz', headers: { 'Transfer-Encoding': 'chunked', Connection: 'keep-alive' }, body });
+    assert.equal((await read('5\r\nhello\r\n0\r\n\r\n')).status, 200);
+    const reply = await read(`${(limit + 1).toString(16)}\r\n${'x'.repeat(limit + 1)}\r\n`);
+    assertProblem(reply, 413, 'body-too-large');
+    assert.equal(reply.header('connection'), 'close');
   });
 
   for (const type of [
@@ -191,28 +206,29 @@ describe('size and media type', () => {
     });
   }
 
-  for (const type of [
-    'text/plain',
-    'text/json',
-    'application/x-www-form-urlencoded',
-    'application/yang-data+json',
-    'application/json; charset=utf-16',
-    'application/json; charset=iso-8859-1',
-    'application/jsonx',
-    '',
-    'json',
-  ]) {
-    test(`${JSON.stringify(type)} is 415`, async () => {
-      assertProblem(await send({ 'Content-Type': type }, JSON.stringify(call)), 415, 'unsupported-media-type');
-    });
-  }
-
-  test('no media type is 415', async () => {
-    assertProblem(await send({}, JSON.stringify(call)), 415, 'unsupported-media-type');
+  test('R34: a media type that is missing, wrong or in another charset is 415', async () => {
+    const others = ['text/plain', 'text/json', 'application/x-www-form-urlencoded', 'application/yang-data+json', '', 'json'];
+    const similar = ['application/jsonx', 'application/json; charset=utf-16', 'application/json; charset=iso-8859-1'];
+    for (const type of [undefined, ...others, ...similar]) {
+      const reply = await send(type === undefined ? {} : { 'Content-Type': type }, JSON.stringify(call));
+      assertProblem(reply, 415, 'unsupported-media-type');
+    }
   });
 
-  test('a content coding is 415', async () => {
-    assertProblem(await send({ ...json, 'Content-Encoding': 'gzip' }, JSON.stringify(call)), 415, 'unsupported-media-type');
+  test('R34: a media type given twice is 415, and 401 without credentials', async () => {
+    for (const second of ['application/json', 'text/plain']) {
+      const headers = { 'Content-Type': ['application/json', second] };
+      assertProblem(await send(headers, JSON.stringify(call)), 415, 'unsupported-media-type');
+      const stranger = { method: 'POST', target: '/tools/restCall', headers, body: JSON.stringify(call) };
+      assertProblem(await gateway.send(stranger), 401, 'unauthenticated');
+    }
+  });
+
+  test('R35: a content coding is 415', async () => {
+    for (const coding of ['gzip', 'br', 'deflate', 'zstd', 'identity, gzip']) {
+      const reply = await send({ ...json, 'Content-Encoding': coding }, JSON.stringify(call));
+      assertProblem(reply, 415, 'unsupported-media-type');
+    }
   });
 });
 
@@ -231,22 +247,6 @@ describe('JSON', () => {
     'has a raw line break inside a string': callText(',"body":{"a":"x\ny"}'),
     'has a broken escape': callText(',"body":{"a":"\\x"}'),
     'has white space that is not JSON': callText(',"body":\u00a0{}'),
-    'is not UTF-8': Buffer.concat([
-      Buffer.from(callText(',"body":{"a":"').slice(0, -1)),
-      Buffer.from([0xff]),
-      Buffer.from('"}}'),
-    ]),
-    'has an overlong encoding': Buffer.concat([
-      Buffer.from(callText(',"body":{"a":"').slice(0, -1)),
-      Buffer.from([0xc0, 0xaf]),
-      Buffer.from('"}}'),
-    ]),
-    'has an encoded surrogate': Buffer.concat([
-      Buffer.from(callText(',"body":{"a":"').slice(0, -1)),
-      Buffer.from([0xed, 0xa0, 0x80]),
-      Buffer.from('"}}'),
-    ]),
-    'is UTF-16': Buffer.from(callText(''), 'utf16le'),
   };
   for (const [what, body] of Object.entries(broken)) {
     test(`that ${what} is 400`, async () => {
@@ -264,37 +264,49 @@ describe('JSON', () => {
     });
   }
 
-  const envelope: Record<string, string> = {
-    'has __proto__': callText(',"__proto__":{"x":1}'),
-    'has __proto__ by an escape': callText(',"\\u005f_proto__":{}'),
-    'has constructor.prototype': callText(',"constructor":{"prototype":{}}'),
-    'has __proto__ among the headers': callText(',"headers":{"__proto__":"x"}'),
-    'repeats a member': callText(',"verb":"GET"'),
-    'repeats a member by an escape': callText(',"v\\u0065rb":"POST"'),
-    'repeats a header': callText(',"headers":{"X-A":"1","X-A":"1"}'),
-  };
-  for (const [what, body] of Object.entries(envelope)) {
-    test(`whose envelope ${what} is 400`, async () => {
-      far.answer(() => jsonReply('{}'));
-      assertProblem(await restCall(gateway, body), 400);
-      assert.equal(far.connections, 0);
-    });
-  }
-
-  test('whose params repeat a member is 400', async () => {
+  test('R33: that is no UTF-8, has a byte order mark or half a surrogate pair is 400, and never gets U+FFFD', async () => {
     far.answer(() => jsonReply('{}'));
-    assertProblem(await relay(gateway, 'restQuery', 'nso', '{"params":{"path":"a","path":"b","accept":"x"}}'), 400);
-    assertProblem(await relay(gateway, 'restQuery', 'nso', '{"params":{"path":"a","accept":"x","__proto__":{}}}'), 400);
+    const around = (bytes: readonly number[]): Buffer =>
+      Buffer.concat([Buffer.from(callText(',"body":{"a":"').slice(0, -1)), Buffer.from(bytes), Buffer.from('"}}')]);
+    const inside = [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80], [0xe2, 0x82]].map(around);
+    for (const body of [...inside, Buffer.from(callText(''), 'utf16le'), Buffer.from(`\ufeff${callText('')}`)]) {
+      const reply = await gateway.send({ method: 'POST', target: '/tools/restCall', role: 'admin', headers: json, body });
+      assertProblem(reply, 400, 'invalid-json');
+    }
+    for (const more of [',"user":"\\ud800","password":"x"', ',"headers":{"X-A":"\\udc00"}'])
+      assertProblem(await restCall(gateway, callText(more)), 400);
+    assertProblem(await restCall(gateway, callText('').replace(far.url, `${far.url}/\\ud800`)), 400);
     assert.equal(far.connections, 0);
   });
 
-  test('whose relayed body repeats members is relayed', async () => {
+  /** Each is 400 and makes no call. */
+  const assertRefused = async (bodies: readonly string[], params: readonly string[]): Promise<void> => {
+    far.answer(() => jsonReply('{}'));
+    for (const body of bodies) assertProblem(await restCall(gateway, body), 400);
+    for (const more of params)
+      assertProblem(await relay(gateway, 'restQuery', 'nso', `{"params":{"path":"a","accept":"x",${more}}}`), 400);
+    assert.equal(far.connections, 0);
+  };
+
+  test('R27: whose envelope names a prototype is 400, and changes no object', async () => {
+    const names = [',"__proto__":{"verb":"GET"}', ',"\\u005f_proto__":{}', ',"headers":{"__proto__":"x"}'];
+    const bodies = [...names, ',"constructor":{"prototype":{"verb":"GET"}}'].map(callText);
+    await assertRefused(bodies, ['"__proto__":{"path":"b"}']);
+    assertProblem(await restCall(gateway, {}), 400, 'invalid-request');
+  });
+
+  test('R28: whose envelope repeats a member is 400', async () => {
+    const repeated = [',"verb":"GET"', ',"v\\u0065rb":"POST"', ',"headers":{"X-A":"1","X-A":"1"}'];
+    await assertRefused(repeated.map(callText), ['"path":"b"']);
+  });
+
+  test('R28: whose relayed body repeats members is relayed', async () => {
     far.answer(() => jsonReply('{}'));
     responseOf(await restCall(gateway, callText(',"body":{"a":1,"a":2,"uri":"x"}')));
     assert.equal(far.request.body.toString(), '{"a":1,"a":2,"uri":"x"}');
   });
 
-  test('nested deeper than 128 is 400, and 120 is not', async () => {
+  test('R31: nested deeper than 128 is 400, and 120 is not', async () => {
     far.answer(() => jsonReply('{}'));
     const nested = (depth: number): string => callText(`,"body":{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`);
     responseOf(await restCall(gateway, nested(120)));
@@ -306,6 +318,22 @@ describe('JSON', () => {
 });
 
 describe('the schema', () => {
+  test('R21: refuses an unknown member anywhere in a request, and names it', async () => {
+    far.answer(() => jsonReply('{}'));
+    const params = { path: 'a', accept: '*/*' };
+    for (const [pointer, sent] of [
+      ['/Verb', restCall(gateway, { ...call, Verb: 'GET' })],
+      ['/evil', relay(gateway, 'restAction', 'nso', { ...action, evil: 1 })],
+      ['/params/evil', relay(gateway, 'restAction', 'nso', { ...action, params: { ...params, evil: 1 } })],
+      ['/params/contentType', relay(gateway, 'restQuery', 'nso', { params: { ...params, contentType: 'a/b' } })],
+      ['/params/x', relay(gateway, 'restRequest', 'nso', { params: { ...params, method: 'GET', x: 1 } })],
+      ['?evil', gateway.send({ target: '/automation_catalog/automations?evil=1', role: 'admin' })],
+      ['/evil', post(gateway, '/login', { username: 'a', password: 'b', evil: 1 })],
+    ] as const)
+      assert.deepEqual(pointersOf(assertProblem(await sent, 400, 'invalid-request')), [pointer]);
+    assert.equal(far.connections, 0);
+  });
+
   test('is strict in the query string of each route', async () => {
     for (const [method, target, body] of [
       ['POST', '/tools/restCall?verbose=1', JSON.stringify(call)],

@@ -5,6 +5,7 @@ import type { Reply } from './support/callers/http-client.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { basic, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
+import { until } from './support/until.ts';
 
 // Roles of the operator (access.roles) through HTTP, and what POST /access/explain says about the same calls.
 
@@ -157,8 +158,7 @@ test('the audit log names the right that allowed a call, and whoami the role', a
       ({ rule, roles: held }) => [rule, held],
     );
   };
-  for (let round = 0; round < 50 && (await rules()).length === 0; round += 1)
-    await new Promise((resolve) => setTimeout(resolve, 100));
+  await until('the call is on record', async () => (await rules()).length > 0);
   assert.deepEqual(await rules(), [['role noc, allows[0]; allowPaths.queries', ['noc']]]);
 });
 

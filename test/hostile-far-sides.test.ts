@@ -7,6 +7,7 @@ import { assertProblem, instancesOf, type Problem, relay, responseOf, restCall, 
 import type { Reply } from './support/callers/http-client.ts';
 import { type FarHandler, type FarRequest, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
 
 // Hostile far sides. The gateway reads a reply up to 64 KiB whole; a fault in it is 502 or 504. A fault in a longer reply, of
@@ -29,23 +30,37 @@ const gateway = await startGateway(
 
 const accept = 'application/yang-data+json';
 
-/** Every way to reach the path `a` of the far side. `once`: the request may be sent one time only. */
+/** Every way to reach the path `a` of the far side. `once`: the request may be sent one time only. `changes`: it changes something. */
 const routes = {
   'a GET of restCall': {
     once: true,
+    changes: false,
     call: (a) => restCall(gateway, { uri: `${far.url}/${a}`, verb: 'GET', responseHeaders: false }),
   },
   'a POST of restCall, with headers': {
     once: true,
+    changes: true,
     call: (a) => restCall(gateway, { uri: `${far.url}/${a}`, verb: 'POST', responseHeaders: true, body: {} }),
   },
-  'an action': { once: true, call: (a) => relay(gateway, 'restAction', 'nso', { params: { path: a, accept }, body: {} }) },
-  'a query': { once: false, call: (a) => relay(gateway, 'restQuery', 'nso', { params: { path: a, accept } }) },
+  'an action': {
+    once: true,
+    changes: true,
+    call: (a) => relay(gateway, 'restAction', 'nso', { params: { path: a, accept }, body: {} }),
+  },
+  'a query': {
+    once: false,
+    changes: false,
+    call: (a) => relay(gateway, 'restQuery', 'nso', { params: { path: a, accept } }),
+  },
   'a PUT of restRequest': {
     once: true,
+    changes: true,
     call: (a) => relay(gateway, 'restRequest', 'nso', { params: { path: a, accept, method: 'PUT' }, body: { a: 1 } }),
   },
-} as const satisfies Record<string, { readonly once: boolean; readonly call: (a: string) => Promise<Reply> }>;
+} as const satisfies Record<
+  string,
+  { readonly once: boolean; readonly changes: boolean; readonly call: (a: string) => Promise<Reply> }
+>;
 
 type RouteName = keyof typeof routes;
 const routeNames = Object.keys(routes) as RouteName[];
@@ -97,6 +112,12 @@ function assertClean(reply: Reply | undefined, statuses: readonly number[]): Pro
   return assertProblem(reply, reply.status);
 }
 
+/** The far side answers without a complete head or body: a complete error, which calls the outcome of a change unknown. */
+async function assertFails(name: RouteName, handler: FarHandler, status: number): Promise<void> {
+  const { code } = assertClean(await attempt(name, handler), [status]);
+  assert.equal(code === 'outcome-unknown', routes[name].changes, code);
+}
+
 /** Holds a reply to be a complete error, or one that broke off without a complete JSON text. */
 function assertNeverWhole(reply: Reply | undefined, statuses: readonly number[]): void {
   if (reply === undefined) return;
@@ -121,9 +142,7 @@ describe('a reply below 64 KiB that is cut off', () => {
   };
   for (const [what, [bytes, then]] of Object.entries(faults)) {
     for (const name of routeNames) {
-      test(`is 502 for ${name} where it ${what}`, async () => {
-        assertClean(await attempt(name, bytesThen(bytes, then)), [502]);
-      });
+      test(`R54: is 502 for ${name} where it ${what}`, () => assertFails(name, bytesThen(bytes, then), 502));
     }
   }
 
@@ -246,6 +265,7 @@ describe('a reply that is not HTTP', () => {
     'a transfer coding before chunked': `${okHead}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
     'chunked twice': `${okHead}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
     'an unknown transfer coding': `${okHead}Transfer-Encoding: xchunked\r\n\r\n{}`,
+    'bare line feeds': 'HTTP/1.1 200 OK\nContent-Length: 2\n\n{}',
     'a NUL in a header': `${okHead}X-A: a\u0000b\r\nContent-Length: 2\r\n\r\n{}`,
     'a folded header': `${okHead}X-A: a\r\n b\r\nContent-Length: 2\r\n\r\n{}`,
     'a space before a colon': `${okHead}X-A : a\r\nContent-Length: 2\r\n\r\n{}`,
@@ -256,15 +276,19 @@ describe('a reply that is not HTTP', () => {
     'a TLS alert': Buffer.from([0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x46]),
     'random bytes': Buffer.from([0, 255, 254, 13, 10, 13, 10, 1, 2, 3]),
     '101 Switching Protocols': 'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: evil\r\n\r\n',
-    '20 kB of one header': `${okHead}X-A: ${'a'.repeat(20_000)}\r\nContent-Length: 2\r\n\r\n{}`,
-    '3,000 headers': `${okHead}${Array.from({ length: 3000 }, (_, index) => `X-${index}: value of some length\r\n`).join('')}Content-Length: 2\r\n\r\n{}`,
   };
   for (const [what, bytes] of Object.entries(malformed)) {
     for (const name of ['a GET of restCall', 'an action', 'a query'] as const) {
-      test(`is 502 for ${name}: ${what}`, async () => {
-        assertClean(await attempt(name, bytesThen(bytes, 'end')), [502]);
-      });
+      test(`R55: is 502 for ${name}: ${what}`, () => assertFails(name, bytesThen(bytes, 'end'), 502));
     }
+  }
+
+  for (const name of routeNames) {
+    test(`R58: is 502 for ${name} with 20 kB of one header, or 3,000 headers`, async () => {
+      const many = Array.from({ length: 3000 }, (_, index) => `X-${index}: value of some length\r\n`).join('');
+      for (const headers of [`X-A: ${'a'.repeat(20_000)}\r\n`, many])
+        await assertFails(name, bytesThen(`${okHead}${headers}Content-Length: 2\r\n\r\n{}`, 'end'), 502);
+    });
   }
 
   for (const what of ['two different Content-Lengths', 'Content-Length and Transfer-Encoding', '101 Switching Protocols']) {
@@ -320,13 +344,14 @@ describe('interim replies', { concurrency: 8 }, () => {
     }
   });
 
-  test('of status 100 without end are an error', async () => {
-    const { path } = script(() => 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(5_000));
-    assertProblem(await routes['a GET of restCall'].call(path), 502);
+  test('R60: of status 100 without end, and a hundred of another, are an error', async () => {
+    for (const interim of ['100 Continue\r\n\r\n'.repeat(5_000), '103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(100)])
+      for (const name of ['a GET of restCall', 'an action', 'a query'] as const)
+        await assertFails(name, bytesThen(interim.replaceAll(/^1/gmu, 'HTTP/1.1 1')), 502);
   });
 
   for (const name of routeNames) {
-    test(`without end are an error for ${name}`, async () => {
+    test(`R60: without end are an error for ${name}`, async () => {
       const flood = Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(500));
       const flooding: FarHandler = (_, socket) => {
         const more = (): void => {
@@ -351,22 +376,18 @@ describe('a far side that is slow', { concurrency: 8 }, () => {
   };
 
   for (const name of routeNames) {
-    test(`and never answers is 504 for ${name}`, async () => {
-      assertClean(await attempt(name, () => undefined), [504]);
-    });
-    test(`and stalls in its body is 504 for ${name}`, async () => {
-      assertClean(await attempt(name, bytesThen(`${okHead}Content-Length: 100\r\n\r\n{"a":1`)), [504]);
-    });
-    test(`and drips its body meets the total time limit in ${name}`, async () => {
+    test(`R51: and never answers is 504 for ${name}`, () => assertFails(name, () => undefined, 504));
+    test(`R53: and stalls in its body is 504 for ${name}`, () =>
+      assertFails(name, bytesThen(`${okHead}Content-Length: 100\r\n\r\n{"a":1`), 504));
+    test(`R52: and drips its body meets the total time limit in ${name}`, () => {
       const dripping: FarHandler = (_, socket) => {
         socket.write(`${okHead}Content-Length: 5000\r\n\r\n`);
         drip(socket, 'x'.repeat(5000));
       };
-      assertClean(await attempt(name, dripping), [504]);
+      return assertFails(name, dripping, 504);
     });
-    test(`and drips its head meets a time limit in ${name}`, async () => {
-      assertClean(await attempt(name, (_, socket) => drip(socket, `${okHead}X-Long: ${'x'.repeat(5000)}`)), [504]);
-    });
+    test(`R52: and drips its head meets a time limit in ${name}`, () =>
+      assertFails(name, (_, socket) => drip(socket, `${okHead}X-Long: ${'x'.repeat(5000)}`), 504));
   }
 
   test('but sends a byte every 50 ms meets no time limit', async () => {
@@ -379,7 +400,7 @@ describe('a far side that is slow', { concurrency: 8 }, () => {
   });
 });
 
-describe('bytes that follow a reply', () => {
+describe('R59: bytes that follow a reply', () => {
   const forged = jsonReply('{"forged":true}');
 
   for (const [what, delay] of [
@@ -404,7 +425,7 @@ describe('bytes that follow a reply', () => {
         else assertClean(reply, [502]);
         assert.doesNotMatch(reply.text, /forged/);
         assert.equal(requests.length, at);
-        if (delay !== undefined) await new Promise((resolve) => setTimeout(resolve, 2 * delay));
+        if (delay !== undefined) await lapse(2 * delay, 'the bytes that follow have arrived');
       }
     });
   }
@@ -426,7 +447,7 @@ describe('a reply that grows when it is decoded', () => {
   const bomb = gzipSync(Buffer.alloc(30_000_000, ' '));
 
   for (const name of routeNames) {
-    test(`stops at the limit for ${name}`, async () => {
+    test(`R57: stops at the limit for ${name}`, async () => {
       assert.ok(bomb.length < 65_536);
       const headers = { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' };
       const reply = await attempt(name, () => httpReply({ headers, body: bomb }));
@@ -476,7 +497,7 @@ describe('a reply that grows when it is decoded', () => {
     }
   });
 
-  test('in two layers is not decoded at all', async () => {
+  test('R57: in two layers is not decoded at all', async () => {
     const headers = { 'Content-Type': 'text/plain', 'Content-Encoding': 'gzip, gzip' };
     const body = gzipSync(gzipSync('hello'));
     const problem = assertClean(await attempt('a GET of restCall', () => httpReply({ headers, body })), [502]);
@@ -520,7 +541,7 @@ describe('a far side that answers before it has read the request', () => {
   test('has its reply relayed or is a 502, and the next call succeeds', async () => {
     const late = script(() => jsonReply('{"late":true}'));
     // The gateway has closed all earlier connections by then (docs/decisions/0020-connections-of-changes.md).
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await lapse(1_500, 'the gateway closes all earlier connections');
     far.onConnection((socket) => {
       socket.once('data', () => {
         socket.end('HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');

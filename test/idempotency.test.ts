@@ -10,8 +10,10 @@ import type { Reply } from './support/callers/http-client.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { basic, type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import type { Owner } from './support/owner.ts';
 import { foundPostgres, storeUrl } from './support/stores/stores.ts';
+import { until } from './support/until.ts';
 
 // Idempotency-Key on restAction, restRequest and restCall (docs/decisions/0016-idempotency-keys.md).
 
@@ -75,14 +77,12 @@ function counting(): void {
 }
 
 /** What the audit log has of a request. The outcome of a query is written within a second after its reply. */
-async function recordOf(requestId: string | undefined, adapter = 'NSO'): Promise<AuditRecord> {
-  for (;;) {
+function recordOf(requestId: string | undefined, adapter = 'NSO'): Promise<AuditRecord> {
+  return until(`${requestId} is on record`, async () => {
     const reply = await gateway.send({ target: `/audit?adapter=${adapter}`, role: 'admin' });
     const { list } = reply.json() as { readonly list: readonly AuditRecord[] };
-    const found = list.find((record) => record.requestId === requestId && record.outcome !== undefined);
-    if (found !== undefined) return found;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    return list.find((record) => record.requestId === requestId && record.outcome !== undefined);
+  });
 }
 
 test('R70: an action that comes again with its key gets the first reply, byte for byte, and is not made again', async () => {
@@ -261,7 +261,7 @@ test('a caller whose connection breaks during an action gets the reply with its 
   );
   await arrived.promise;
   socket.resetAndDestroy();
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await lapse(50, 'the gateway sees that the caller left');
   answer.resolve(jsonReply('{"done":1}'));
   let reply = await act();
   for (; reply.status === 409; reply = await act()) assertProblem(reply, 409, 'idempotency-key-in-use');
@@ -276,7 +276,7 @@ test('a gateway that stops waits for the reply to an action whose caller has lef
   const arrived = Promise.withResolvers<void>();
   far.answer(async () => {
     arrived.resolve();
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await lapse(300, 'the stop begins meanwhile');
     return jsonReply('{"done":1}');
   });
   const controller = new AbortController();
@@ -318,9 +318,10 @@ test('a long reply that broke off makes its action outcome-unknown under the key
   };
   far.answer(cut);
   assert.equal((await act()).complete, false);
-  let again = await act();
-  for (; (again.json() as { code: string }).code === 'reply-not-kept'; again = await act())
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  const again = await until('the first action has ended', async () => {
+    const reply = await act();
+    return (reply.json() as { code: string }).code !== 'reply-not-kept' && reply;
+  });
   assertProblem(again, 409, 'outcome-unknown');
   assert.equal(far.requests.length, 1);
 
@@ -329,8 +330,10 @@ test('a long reply that broke off makes its action outcome-unknown under the key
   far.answer(cut);
   assert.equal((await get()).complete, false);
   counting();
-  let reply = await get();
-  for (; reply.status === 409; reply = await get()) await new Promise((resolve) => setTimeout(resolve, 50));
+  const reply = await until('the first GET has ended', async () => {
+    const next = await get();
+    return next.status !== 409 && next;
+  });
   assert.equal(responseOf(reply), '{"count":1}');
 });
 

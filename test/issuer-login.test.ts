@@ -385,6 +385,7 @@ describe('a token endpoint', { skip }, () => {
     'that answers without end': [(response) => endless(response), 'issuer-unavailable'],
     'that redirects': [(response) => answerWith(response, 307, '', { Location: `${second.issuer}/token` }), 'not-valid'],
     'that answers no JSON': [(response) => answerWith(response, 200, '<html>'), 'not-valid'],
+    'that answers nothing': [(response) => response.writeHead(204).end(), 'not-valid'],
     'that answers null': [(response) => answerWith(response, 200, 'null'), 'not-valid'],
     'without an ID token': [(response) => answerWith(response, 200, '{"access_token":"x"}'), 'not-valid'],
     'whose ID token is a number': [(response) => answerWith(response, 200, '{"id_token":1}'), 'not-valid'],

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { after, describe, type TestContext, test } from 'node:test';
 import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
 
 // Callers that get 408 and keep their side of the connection open.
@@ -52,8 +53,7 @@ async function counted(): Promise<Record<string, number>> {
 
 /** Fails where the far side got a request. */
 async function assertNothingSent(): Promise<void> {
-  // Within this time a call would reach the far side.
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await lapse(500, 'a call would reach the far side');
   assert.deepEqual(
     far.requests.map(({ target }) => target),
     [],

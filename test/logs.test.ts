@@ -6,13 +6,13 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Problem, post, relay, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { type Connection, openConnection, requestBytes } from './support/callers/http-client.ts';
 import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { childEnvironment, executable } from './support/gateway/gateway-process.ts';
 import { basic, configurationOf, type GatewayProcess, startGatewayProcess } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
 
 type Line = Readonly<Record<string, unknown>>;
@@ -35,12 +35,11 @@ function linesOf(of: GatewayProcess): readonly Line[] {
 }
 
 /** The lines of a request, once the log has `count` of them. */
-async function linesAbout(of: GatewayProcess, requestId: string, count = 1): Promise<readonly Line[]> {
-  for (;;) {
+function linesAbout(of: GatewayProcess, requestId: string, count = 1): Promise<readonly Line[]> {
+  return until(`${requestId} is in the log`, () => {
     const found = linesOf(of).filter((line) => line['requestId'] === requestId);
-    if (found.length >= count) return found;
-    await delay(10);
-  }
+    return found.length >= count && found;
+  });
 }
 
 const page = await readFile(new URL('../docs/reference/logs.md', import.meta.url), 'utf8');
@@ -220,7 +219,7 @@ async function leavingCaller(): Promise<{ readonly connection: Connection; reado
 test('a call whose caller leaves is one line with that reason', { timeout: 30_000 }, async () => {
   far.answer(() => undefined);
   const { connection, requestId } = await leavingCaller();
-  while (far.requests.length === 0) await delay(10);
+  await until('the call has arrived', () => far.requests.length > 0);
   connection.socket.destroy();
   const [line] = await linesAbout(gateway, requestId);
   assert.equal(line?.['reason'], 'the reply was cut off');
@@ -275,15 +274,15 @@ test('SIGUSR2 switches the lines of attempts on, and a second one switches them 
   const attempts = async (): Promise<number> => {
     const requestId = crypto.randomUUID();
     await relay(gateway, 'restQuery', 'Local NSO', query, { headers: { 'X-Request-Id': requestId } });
-    for (;;) {
-      const messages = (await linesAbout(gateway, requestId)).map((line) => line['msg']);
-      if (messages.includes('request')) return messages.filter((message) => message === 'attempt').length;
-      await delay(10);
-    }
+    const messages = await until('the request is in the log', async () => {
+      const all = (await linesAbout(gateway, requestId)).map((line) => line['msg']);
+      return all.includes('request') && all;
+    });
+    return messages.filter((message) => message === 'attempt').length;
   };
   const changed = async (reason: string): Promise<void> => {
     gateway.kill('SIGUSR2');
-    while (!linesOf(gateway).some((line) => line['reason'] === reason)) await delay(10);
+    await until(`the level changes ${reason}`, () => linesOf(gateway).some((line) => line['reason'] === reason));
   };
   far.answer(() => jsonReply('{}'));
   assert.equal(await attempts(), 0);
@@ -300,7 +299,7 @@ test('SIGUSR2 returns to the configured level, and logs both changes even at lev
   const reasons = (): readonly unknown[] => linesOf(quiet).flatMap(({ reason }) => reason ?? []);
   for (const count of [1, 2]) {
     quiet.kill('SIGUSR2');
-    while (reasons().length < count) await delay(10);
+    await until('the level has changed', () => reasons().length >= count);
   }
   await quiet.send({ target: '/healthz' });
   await quiet.stop();
@@ -355,7 +354,7 @@ test('a log on a full disk delays neither the start, nor calls, nor the end', no
   const url = /listening on (\S+)/u.exec(String(ready))?.[1] ?? '';
   for (let count = 0; count < 5; count += 1) {
     assert.equal((await fetch(`${url}/healthz`)).status, 200);
-    await delay(100);
+    await lapse(100, 'the log tries to write');
   }
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'exit'), [0, null]);

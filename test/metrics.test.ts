@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { errorCodes } from '../src/base/error-codes.ts';
 import { relay, restCall } from './support/callers/calls.ts';
@@ -11,6 +10,7 @@ import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { basic, startGateway } from './support/gateway/start-gateway.ts';
 import { readPromql } from './support/promql.ts';
 import { temporaryFile } from './support/temporary-file.ts';
+import { until } from './support/until.ts';
 
 interface Sample {
   readonly name: string;
@@ -69,7 +69,7 @@ async function added(work: () => Promise<unknown>): Promise<(name: string, label
   const before = await samples();
   await work();
   // A request is counted when it ends at the gateway, which may be after the caller has read the reply.
-  while (valueOf(await samples(), 'gateway_requests_in_flight') > 1) await delay(10);
+  await until('the request is counted', async () => valueOf(await samples(), 'gateway_requests_in_flight') <= 1);
   const now = await samples();
   return (name, labels) => {
     const old = before.filter(
@@ -149,7 +149,7 @@ const outcomes = [
       const headers = { Authorization: gateway.basicFor('admin'), 'Content-Type': 'application/json' };
       const target = '/orchestrator_manager/restAction/Local%20NSO';
       connection.write(requestBytes(gateway.port, { method: 'POST', target, headers, body: JSON.stringify(action) }));
-      while (far.requests.length === 0) await delay(10);
+      await until('the call has arrived', () => far.requests.length > 0);
       connection.socket.destroy();
     },
   },
@@ -188,7 +188,7 @@ test('connections are counted by pool: busy during a call, idle after it', { tim
   const call = relay(gateway, 'restQuery', adapter, query);
   const connections = async (state: string): Promise<number> =>
     valueOf(await samples(), 'gateway_connections', { pool: 'adapter', adapter, state });
-  while (far.requests.length === 0) await delay(10);
+  await until('the call has arrived', () => far.requests.length > 0);
   assert.equal(await connections('busy'), 1);
   released.resolve(undefined);
   assert.equal((await call).status, 200);

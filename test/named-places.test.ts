@@ -11,9 +11,7 @@ function textOf(file: string): string {
 
 /** Files and folders of the repository that the text names by their whole path. */
 function pathsIn(text: string): readonly string[] {
-  return [...text.matchAll(/`((?:src|test|tools|console|client|demo|assembly|bench|deploy)\/[\w./-]+)`/gu)].map(
-    ([, path = '']) => path,
-  );
+  return [...text.matchAll(/`((?:src|test|tools|console|client|demo|bench|deploy)\/[\w./-]+)`/gu)].map(([, path = '']) => path);
 }
 
 /** "`file`, `name`" and "`name` in `file`", where `name` is one of code. */

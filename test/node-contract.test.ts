@@ -10,10 +10,10 @@ import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import { selfSigned } from './support/far-sides/certificate.ts';
+import { lapse } from './support/lapse.ts';
 import { listen } from './support/listen.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
@@ -60,7 +60,7 @@ test('server.close() closes idle connections through the method closeIdleConnect
   let calls = 0;
   server.closeIdleConnections = () => void (calls += 1);
   server.close();
-  await sleep(50);
+  await lapse(50, 'an idle connection would be closed');
   assert.deepEqual([calls, socket.destroyed], [1, false]);
 });
 
@@ -73,7 +73,7 @@ test('Node drops what the same read brought after a request with Upgrade, where 
   });
   socket.write(request('/1', 'Connection: upgrade\r\nUpgrade: x\r\n') + request('/2'));
   await until('the reply is there', () => received().includes('ok'));
-  await sleep(50);
+  await lapse(50, 'the second request would be read');
   assert.deepEqual(targets, ['/1']);
 });
 
@@ -129,14 +129,14 @@ test('a socket reports no timeout while the system still takes bytes of a write,
   let timeouts = 0;
   writer.setTimeout(300, () => (timeouts += 1));
   writer.write(Buffer.alloc(256 * 1024 ** 2));
-  await sleep(1_500);
+  await lapse(1_500, 'a write that goes on would meet its limit of 300 ms');
   assert.ok(writer.writableLength > 0, 'the write is under way');
   assert.equal(timeouts, 0);
   reads = false;
   await until('it reports a timeout', () => timeouts > 0);
 });
 
-// src/base/check-phase.ts, src/http/connections/open-connections.ts (acceptWaiting)
+// src/outbound/connection-pool.ts (send), src/audit/entry-queue.ts, src/http/connections/open-connections.ts (acceptBacklog)
 test('a callback of setImmediate runs after the data of all sockets that one look at the system brought', async (t) => {
   const events: string[] = [];
   const server = createTcpServer((socket) => {
@@ -148,7 +148,7 @@ test('a callback of setImmediate runs after the data of all sockets that one loo
   const { port } = await listen(t, server);
   const sockets = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-  await sleep(20);
+  await lapse(20, 'the server has accepted the connections');
   for (const socket of sockets) socket.write('data');
   block(20);
   await until('all are read', () => events.length === 4);
@@ -156,7 +156,7 @@ test('a callback of setImmediate runs after the data of all sockets that one loo
   for (const socket of sockets) socket.destroy();
 });
 
-// src/outbound/silence.ts
+// src/outbound/exchange.ts (limit)
 test('data that waits when a late timer fires is emitted before a callback of setImmediate which the timer sets', async (t) => {
   const events: string[] = [];
   const server = createTcpServer((socket) => void socket.on('data', () => events.push('data')));
@@ -164,7 +164,7 @@ test('data that waits when a late timer fires is emitted before a callback of se
   const socket = connect(port, '127.0.0.1');
   t.after(() => socket.destroy());
   await once(socket, 'connect');
-  await sleep(20);
+  await lapse(20, 'the server has accepted the connections');
   setTimeout(() => setImmediate(() => events.push('immediate')), 5);
   socket.write('data');
   block(30);

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { after, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { assertProblem, instancesOf, pointersOf, relay, responseOf, restCall } from './support/callers/calls.ts';
-import { openConnection, requestBytes, send, sendBytes } from './support/callers/http-client.ts';
+import { openConnection, requestBytes, send } from './support/callers/http-client.ts';
 import { senderTo, sendThrough } from './support/callers/send-through.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { type GatewayProcess, startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
+import { until } from './support/until.ts';
 
 // Faults that were found and corrected; each test failed before the correction.
 
@@ -86,19 +87,13 @@ describe('a request or reply', () => {
     connection.write(
       requestBytes(gateway.port, { method: 'POST', target: '/orchestrator_manager/restAction/far', headers, body }),
     );
-    while (far.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until('the call has arrived', () => far.requests.length > 0);
     connection.socket.destroy();
     await once(connection.socket, 'close');
-    const logged = async (): Promise<string> => {
-      for (let tries = 0; tries < 200; tries += 1) {
-        const lines = gateway.stderr.slice(from);
-        const line = lines.find((text) => text.includes('the reply was cut off') && text.includes('restAction'));
-        if (line !== undefined) return line;
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-      throw new Error('the call left no line in the log');
-    };
-    const line = JSON.parse(await logged()) as Record<string, unknown>;
+    const logged = await until('the call is in the log', () =>
+      gateway.stderr.slice(from).find((text) => text.includes('the reply was cut off') && text.includes('restAction')),
+    );
+    const line = JSON.parse(logged) as Record<string, unknown>;
     assert.equal(line['route'], '/orchestrator_manager/restAction/:adapterId');
     assert.equal(line['adapter'], 'far');
     assert.ok(!gateway.stderr.slice(from).some((text) => text.includes('"level":"error"')));
@@ -127,7 +122,7 @@ describe('a request or reply', () => {
     for (const first of [1_000, 60_000, 65_536, 66_000]) {
       far.answer(async (_request, socket) => {
         socket.write(head + broken.slice(0, first));
-        await new Promise((resolve) => setTimeout(resolve, 30));
+        await lapse(30, 'the gateway reads the first part');
         socket.write(broken.slice(first));
       });
       const reply = await restCall(gateway, { uri: `${far.url}/`, verb: 'GET', responseHeaders: true });
@@ -211,23 +206,18 @@ describe('a request or reply', () => {
     assert.deepEqual(instancesOf(reply), [{ devices: '<devices><device/></devices>' }]);
   });
 
-  test('with CONNECT is 405', async () => {
-    const reply = await sendBytes(gateway.port, 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n');
-    assert.equal(reply.status, 405);
-  });
-
   test('with time limits below a second keeps them: a late reply is 504, a slow one in time is 200', async (t) => {
     t.after(async () => void (await reloadWith(gateway, { config: { outbound }, adapters })));
     far.answer(async ({ target }, socket) => {
       if (target === '/late') {
-        await delay(600);
+        await lapse(600, 'the limit of 300 ms passes');
         return jsonReply('{}');
       }
       // A byte each 100 ms, for /pausing with a pause in the middle.
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n');
       for (const byte of '12345678') {
-        if (target === '/pausing' && byte === '5') await delay(600);
-        await delay(100);
+        if (target === '/pausing' && byte === '5') await lapse(600, 'the limit of 300 ms passes');
+        await lapse(100, 'the limit of 300 ms does not pass');
         socket.write(byte);
       }
       return undefined;
@@ -264,9 +254,10 @@ describe('a drain does not wait for a connection without a call in flight', () =
     connection.write(
       requestBytes(gateway.port, { method: 'POST', target: '/orchestrator_manager/restAction/far', headers, body }),
     );
-    while (far.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until('the call has arrived', () => far.requests.length > 0);
     const stopped = drained(gateway);
-    setTimeout(() => answer(), 200);
+    await until('the drain has begun', () => gateway.stderr.some((line) => line.includes('draining')));
+    answer();
     assert.equal((await connection.reply())?.status, 502);
     await stopped;
   });
@@ -288,8 +279,8 @@ describe('a drain does not wait for a connection without a call in flight', () =
         requestBytes(gateway.port, { method: 'POST', target: '/orchestrator_manager/restAction/far', headers, body }),
       );
     }
-    while (far.requests.length < 1) await new Promise((resolve) => setTimeout(resolve, 10));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await until('the first call has arrived', () => far.requests.length > 0);
+    await lapse(300, 'the second request waits in the queue');
     connection.socket.destroy();
     await drained(gateway);
   });
@@ -298,7 +289,7 @@ describe('a drain does not wait for a connection without a call in flight', () =
     const gateway = await startGatewayProcess(t);
     const connection = await openConnection(gateway.port);
     connection.write('GET /healthz HTTP/1.1\r\nHost: x\r\n');
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await lapse(100, 'the gateway reads half a request');
     await drained(gateway);
   });
 });

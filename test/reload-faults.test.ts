@@ -11,6 +11,7 @@ import { spawnCommand } from './support/gateway/command.ts';
 import { collect, readyPort } from './support/gateway/gateway-process.ts';
 import { askToReload, hangUp, logCaughtUp, logLines, type Reloaded, reloadWith, rewrite } from './support/gateway/reloading.ts';
 import { basic, configurationOf, type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
 
@@ -140,7 +141,7 @@ test('reloads that are asked for at once run one after the other, and the last f
 test('no call is lost under load while the gateway reloads twenty times', { timeout: 120_000 }, async (t) => {
   const [one, two] = [await farSide(t), await farSide(t)];
   const slowly = async (): Promise<Buffer> => {
-    await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 50));
+    await lapse(5 + Math.random() * 50, 'calls take different times');
     return jsonReply(JSON.stringify({ text: 'x'.repeat(Math.random() < 0.2 ? 200_000 : 10) }));
   };
   one.answer(slowly);

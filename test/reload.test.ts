@@ -11,6 +11,7 @@ import { createAuthority } from './support/far-sides/certificate.ts';
 import { type FarSide, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { askToReload, hangUp, logCaughtUp, logLines, type Reloaded, reloadWith, rewrite } from './support/gateway/reloading.ts';
 import { type Gateway, startGateway, testPasswordHash } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
 
@@ -92,7 +93,7 @@ test('calls that wait for a slot of a replaced adapter instance go to the old ad
   await until('one call has arrived', () => old.requests.length === 1);
   // The other two are in the queue once the gateway has answered a later request.
   assert.equal((await gateway.send({ target: '/healthz' })).status, 200);
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await lapse(200, 'the other two reach the queue');
   await reloadAdapters(gateway);
   release();
   for (const reply of await Promise.all(waiting)) assert.deepEqual(instancesOf(reply), [{ from: 'old' }]);
@@ -120,7 +121,7 @@ test('an action whose intent waits for the store while its adapter instance is r
   t.after(() => store.close());
   store.exec('begin immediate');
   const action = relay(gateway, 'restAction', 'a', { params, body: {} });
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await lapse(300, 'the intent waits for the store');
   await reloadAdapters(gateway, adapterAt(young));
   store.exec('rollback');
   assert.deepEqual((await action).json(), [{ result: '{"from":"old"}' }]);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, describe, type TestContext, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { assertProblem, pointersOf, responseOf, restCall } from './support/callers/calls.ts';
-import { closedPort, type FarRequest, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { basic, startGateway } from './support/gateway/start-gateway.ts';
 
@@ -10,24 +10,15 @@ import { basic, startGateway } from './support/gateway/start-gateway.ts';
 
 const far = await farSide({ after });
 const other = await farSide({ after });
-const named = await farSide({ after });
-const canary = await farSide({ after });
 const refusing = await closedPort();
-const outbound = {
-  allow: [far.authority, other.authority, `localhost:${named.port}`, `127.0.0.1:${refusing}`],
-  deny: [],
-  responseLimit: '256KiB',
-};
+const outbound = { allow: [far.authority, other.authority, `127.0.0.1:${refusing}`], responseLimit: '256KiB' };
 const gateway = await startGateway({ after }, { config: { outbound } });
-
-/** Gives the gateway other settings under `outbound` until the test ends. */
-async function reconfigure(t: TestContext, other: object): Promise<void> {
-  t.after(async () => void (await reloadWith(gateway, { config: { outbound } })));
-  await reloadWith(gateway, { config: { outbound: other } });
-}
 
 const get = (uri: string, more: object = {}): object => ({ uri, verb: 'GET', responseHeaders: false, ...more });
 const postTo = (uri: string, more: object = {}): object => ({ uri, verb: 'POST', responseHeaders: false, ...more });
+
+/** Each changes where a parser reads it as a double. */
+const numbers = '[9007199254740993,18446744073709551615,1e400,-0,1.10,1E-7,0.1000]';
 
 /** The shape of `response` where `responseHeaders` is true. */
 interface WithHeaders {
@@ -38,41 +29,14 @@ interface WithHeaders {
 }
 
 describe('the uri', () => {
-  const refused: Record<string, string> = {
-    'is empty': '',
-    'is relative': '/status',
-    'has no scheme': '127.0.0.1/x',
-    'is ftp': 'ftp://127.0.0.1/x',
-    'is a file': 'file:///etc/passwd',
-    'has a user name': `http://user@${far.authority}/`,
-    'has a user name and a password': `http://user:secret@${far.authority}/`,
-    'has an empty userinfo': `http://@${far.authority}/`,
-    'has a backslash': `http://${far.authority}\\x`,
-    'has a space inside': `http://${far.authority}/a b`,
-    'has a space in front': ` http://${far.authority}/`,
-    'has a new line at its end': `http://${far.authority}/\n`,
-    'has a tab inside': `http://${far.authority}/a\tb`,
-    'has a no-break space': `http://${far.authority}/a\u00a0b`,
-    'has a NUL': `http://${far.authority}/a\u0000b`,
-    'has a C1 control character': `http://${far.authority}/a\u0085b`,
-    'has a zero width space': `http://${far.authority}/a\u200bb`,
-    'has a soft hyphen': `http://${far.authority}/a\u00adb`,
-    'has a right-to-left override': `http://${far.authority}/a\u202eb`,
-    'has a byte order mark': `\ufeffhttp://${far.authority}/`,
-    'has an invalid IDNA label': 'http://xn--a.example/',
-    'has a host that does not parse': 'http://127.0.0.256/',
-    'has no host': 'http:///',
-    'has a port that does not exist': 'http://127.0.0.1:65536/',
-    'has 8,193 characters': `http://${far.authority}/`.padEnd(8193, 'a'),
-  };
-  for (const [what, uri] of Object.entries(refused)) {
-    test(`is refused where it ${what}`, async () => {
-      far.answer(() => jsonReply('{}'));
+  test('is refused where it is empty, relative, no URI or longer than 8,192 characters', async () => {
+    far.answer(() => jsonReply('{}'));
+    for (const uri of ['', '/status', '127.0.0.1/x', 'http:///', `${far.url}/a b`, `${far.url}/`.padEnd(8193, 'a')]) {
       const problem = assertProblem(await restCall(gateway, get(uri)), 400, 'invalid-request');
-      assert.deepEqual(pointersOf(problem), ['/uri']);
-      assert.equal(far.connections, 0);
-    });
-  }
+      assert.deepEqual(pointersOf(problem), ['/uri'], uri.slice(0, 50));
+    }
+    assert.equal(far.connections, 0);
+  });
 
   test('may have 8,192 characters', async () => {
     far.answer(() => jsonReply('{}'));
@@ -115,8 +79,8 @@ describe('the verb', () => {
       assert.equal(far.request.method, verb);
     });
   }
-  for (const verb of ['get', 'Get', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT', 'GET ', '', 5, ['GET'], null]) {
-    test(`${JSON.stringify(verb)} is refused`, async () => {
+  for (const verb of ['get', 'Post', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT', 'GET ', 'GET\r\n', '', 5, ['GET'], null]) {
+    test(`R23: ${JSON.stringify(verb)} is refused`, async () => {
       far.answer(() => jsonReply('{}'));
       const problem = assertProblem(
         await restCall(gateway, { uri: far.url, verb, responseHeaders: false }),
@@ -146,7 +110,7 @@ describe('user and password', () => {
   test('send nothing where both are missing', async () => {
     assert.equal(await authorizationOf({}), undefined);
   });
-  test('are refused where the user has a colon (RFC 7617)', async () => {
+  test('R17: are refused where the user has a colon (RFC 7617)', async () => {
     const problem = assertProblem(await restCall(gateway, get(far.url, { user: 'a:b', password: 'x' })), 400, 'invalid-request');
     assert.deepEqual(pointersOf(problem), ['/user']);
   });
@@ -154,7 +118,7 @@ describe('user and password', () => {
     ['user', 'a\r\nX-Evil: 1'],
     ['password', 'a\u0000b'],
   ] as const) {
-    test(`are refused where the ${member} has a control character`, async () => {
+    test(`R14: are refused where the ${member} has a control character`, async () => {
       far.answer(() => jsonReply('{}'));
       const problem = assertProblem(await restCall(gateway, get(far.url, { [member]: value })), 400, 'invalid-request');
       assert.deepEqual(pointersOf(problem), [`/${member}`]);
@@ -163,7 +127,7 @@ describe('user and password', () => {
   }
   for (const more of [{ user: 'a' }, { password: 'b' }, { user: 'a', password: 'b' }]) {
     for (const name of ['Authorization', 'authorization', 'AUTHORIZATION']) {
-      test(`are refused together with a header ${name}: ${JSON.stringify(more)}`, async () => {
+      test(`R18: are refused together with a header ${name}: ${JSON.stringify(more)}`, async () => {
         far.answer(() => jsonReply('{}'));
         assertProblem(
           await restCall(gateway, get(far.url, { ...more, headers: { [name]: 'Bearer x' } })),
@@ -195,10 +159,6 @@ describe('the headers', () => {
     'a value with NUL': ['X-A', 'a\u0000', '/headers/X-A'],
     'a value beyond ASCII': ['X-A', 'ü', '/headers/X-A'],
     'a value with DEL': ['X-A', '\u007f', '/headers/X-A'],
-    'a value that is a number': ['X-A', 5, '/headers/X-A'],
-    'a value that is null': ['X-A', null, '/headers/X-A'],
-    'a value that is a list': ['X-A', ['a'], '/headers/X-A'],
-    'an empty name': ['', 'a', '/headers/'],
     'a name with a space': ['X A', 'a', '/headers/X A'],
     'a name with a slash': ['a/b', 'a', '/headers/a~1b'],
     'a name with a tilde and a colon': ['a~b:', 'a', '/headers/a~0b:'],
@@ -206,7 +166,7 @@ describe('the headers', () => {
     'a name beyond ASCII': ['X-Ü', 'a', '/headers/X-Ü'],
   };
   for (const [what, [name, value, pointer]] of Object.entries(malformed)) {
-    test(`are refused with a pointer: ${what}`, async () => {
+    test(`R14: are refused with a pointer: ${what}`, async () => {
       far.answer(() => jsonReply('{}'));
       const problem = assertProblem(
         await restCall(gateway, get(far.url, { headers: { [name]: value } })),
@@ -224,27 +184,33 @@ describe('the headers', () => {
     assert.equal(far.connections, 0);
   });
 
-  const forbidden = ['connection', 'content-length', 'expect', 'host', 'keep-alive', 'proxy-authorization', 'proxy-connection'];
-  forbidden.push(
-    'Proxy-Anything',
-    'te',
-    'trailer',
-    'transfer-encoding',
-    'upgrade',
-    'HOST',
-    'Content-Length',
-    'Transfer-Encoding',
-  );
-  for (const name of forbidden) {
-    test(`must not hold ${name}`, async () => {
-      far.answer(() => jsonReply('{}'));
+  const assertForbidden = async (...names: readonly string[]): Promise<void> => {
+    far.answer(() => jsonReply('{}'));
+    for (const name of names) {
       const problem = assertProblem(await restCall(gateway, get(far.url, { headers: { [name]: '1' } })), 400, 'invalid-request');
       assert.deepEqual(pointersOf(problem), [`/headers/${name}`]);
-      assert.equal(far.connections, 0);
-    });
-  }
+    }
+    assert.equal(far.connections, 0);
+  };
+  test('R13: must not hold a Host', () => assertForbidden('Host', 'host', 'HOST'));
+  test('R15: must not frame a message or control a connection', async () => {
+    await assertForbidden('content-length', 'Content-Length', 'transfer-encoding', 'transfer-ENCODING', 'te', 'TE', 'trailer');
+    await assertForbidden('Connection', 'keep-alive', 'expect', 'upgrade');
+    await assertForbidden('proxy-authorization', 'Proxy-Connection', 'Proxy-Anything');
+  });
 
-  test('may be 100 and not 101', async () => {
+  test('R16: have a name and values that are strings', async () => {
+    far.answer(() => jsonReply('{}'));
+    for (const value of [5, null, true, ['a'], {}]) {
+      const problem = assertProblem(await restCall(gateway, get(far.url, { headers: { 'X-A': value } })), 400, 'invalid-request');
+      assert.deepEqual(pointersOf(problem), ['/headers/X-A'], JSON.stringify(value));
+    }
+    const nameless = assertProblem(await restCall(gateway, get(far.url, { headers: { '': 'a' } })), 400, 'invalid-request');
+    assert.deepEqual(pointersOf(nameless), ['/headers/']);
+    assert.equal(far.connections, 0);
+  });
+
+  test('R16: may be 100 and not 101', async () => {
     far.answer(() => jsonReply('{}'));
     const many = (count: number): object =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, `${index}`]));
@@ -254,44 +220,13 @@ describe('the headers', () => {
     assert.equal(far.requests.length, 1);
   });
 
-  test('may be large, but not over 16 KiB in all', async () => {
+  test('R16: may be large, but not over 16 KiB in all', async () => {
     far.answer(() => jsonReply('{}'));
     const value = 'v'.repeat(9000);
     responseOf(await restCall(gateway, get(far.url, { headers: { 'x-a': value } })));
     assert.equal(far.request.header('x-a'), value);
     assertProblem(await restCall(gateway, get(far.url, { headers: { 'x-a': value, 'x-b': value } })), 400, 'invalid-request');
     assert.equal(far.requests.length, 1);
-  });
-
-  for (const name of ['Metadata-Flavor', 'metadata', 'X-aws-ec2-metadata-token', 'x-aws-ec2-metadata-token-ttl-seconds']) {
-    test(`are denied where they hold ${name}`, async () => {
-      far.answer(() => jsonReply('{}'));
-      assertProblem(await restCall(gateway, get(far.url, { headers: { [name]: 'x' } })), 403, 'destination-denied');
-      assert.equal(far.connections, 0);
-    });
-  }
-
-  const added = (request: FarRequest): readonly string[] => request.headers.map(([name]) => name.toLowerCase()).sort();
-
-  test('that the gateway adds are the documented ones', async () => {
-    far.answer(() => jsonReply('{}'));
-    responseOf(
-      await restCall(gateway, get(far.url), { headers: { Cookie: 'a=b', 'X-Forwarded-For': '1.2.3.4', 'X-Mine': 'a' } }),
-    );
-    assert.deepEqual(added(far.request), ['accept', 'accept-encoding', 'host', 'traceparent', 'user-agent']);
-    assert.equal(far.request.header('accept'), '*/*');
-    far.answer(() => jsonReply('{}'));
-    responseOf(await restCall(gateway, postTo(far.url, { body: {} })));
-    assert.deepEqual(added(far.request), [
-      'accept',
-      'accept-encoding',
-      'content-length',
-      'content-type',
-      'host',
-      'traceparent',
-      'user-agent',
-    ]);
-    assert.equal(far.request.header('content-type'), 'application/json');
   });
 
   test('of the caller replace those that the gateway adds', async () => {
@@ -310,9 +245,9 @@ describe('the headers', () => {
 
 describe('the body', () => {
   for (const verb of ['DELETE', 'GET', 'PATCH', 'PUT', 'POST']) {
-    test(`is sent with ${verb}, byte for byte and with a Content-Length`, async () => {
+    test(`R20: is sent with ${verb}, byte for byte and with a Content-Length`, async () => {
       far.answer(() => jsonReply('{}'));
-      const body = '{ "n" : 18446744073709551615,"f":1.0, "d":1,"d":1, "u":"\\u00fc/\\/ü", "z":{}\t}';
+      const body = `{ "n" : ${numbers},"f":1.0, "d":1,"d":1, "u":"\\u00fc/\\/ü", "z":{}\t}`;
       responseOf(await restCall(gateway, `{"uri":"${far.url}","verb":"${verb}","body":${body},"responseHeaders":false}`));
       assert.equal(far.request.body.toString(), body);
       assert.equal(far.request.header('content-length'), `${Buffer.byteLength(body)}`);
@@ -419,13 +354,19 @@ describe('the request', () => {
     }
   });
 
-  test('is refused where it has an unknown member or a value of a wrong type', async () => {
-    const problem = assertProblem(
-      await restCall(gateway, { uri: far.url, verb: 'GET', responseHeaders: 'true', user: 5, evil: 1, headers: [] }),
-      400,
-      'invalid-request',
-    );
-    assert.deepEqual(pointersOf(problem), ['/evil', '/headers', '/responseHeaders', '/user']);
+  test('R22: is refused where a value has a wrong type: none is converted', async () => {
+    far.answer(() => jsonReply('{}'));
+    for (const [name, values] of [
+      ['responseHeaders', ['true', 1, null, ['true']]],
+      ['user', [5, ['x'], null, {}]],
+      ['uri', [[far.url], 5]],
+      ['headers', [[], 'a']],
+    ] as const)
+      for (const value of values) {
+        const reply = await restCall(gateway, get(far.url, { [name]: value }));
+        assert.deepEqual(pointersOf(assertProblem(reply, 400, 'invalid-request')), [`/${name}`], JSON.stringify(value));
+      }
+    assert.equal(far.connections, 0);
   });
 });
 
@@ -437,8 +378,8 @@ describe('the response without headers', () => {
     return responseOf(reply);
   };
 
-  test('is the far side’s body as text, with JSON unchanged', async () => {
-    const text = '{ "n": 18446744073709551615, "a": 1.0, "a": 2 }\n';
+  test('R30: is the far side’s body as text, with JSON unchanged', async () => {
+    const text = `{ "n": ${numbers}, "a": 1.0, "a": 2 }\n`;
     assert.equal(await textOf(jsonReply(text)), text);
   });
   test('is the empty string where there is no body', async () => {
@@ -519,7 +460,7 @@ describe('the response without headers', () => {
       const bytes = httpReply({ headers: { 'Content-Type': 'application/json', 'Content-Encoding': coding }, body });
       assert.equal(await textOf(bytes), text);
     });
-    test(`counts the decoded bytes of ${coding} against the limit`, async () => {
+    test(`R57: counts the decoded bytes of ${coding} against the limit`, async () => {
       const body = compress(Buffer.alloc(8_000_000, 'a'));
       const bytes = httpReply({ headers: { 'Content-Type': 'text/plain', 'Content-Encoding': coding }, body });
       far.answer(() => bytes);
@@ -536,8 +477,8 @@ describe('the response with headers', () => {
     return { ...(JSON.parse(text) as WithHeaders), text };
   };
 
-  test('is the JSON text of status, headers and the JSON value itself, losslessly', async () => {
-    const body = '{"n":18446744073709551615, "f":1.0,"d":1,"d":2,"u":"\\u00fc"}';
+  test('R30: is the JSON text of status, headers and the JSON value itself, losslessly', async () => {
+    const body = `{"n":${numbers}, "f":1.0,"d":1,"d":2,"u":"\\u00fc"}`;
     const answer = await withHeaders(jsonReply(body, { status: 201, headers: { 'X-Mixed-Case': 'a  b' } }));
     assert.deepEqual(Object.keys(answer).sort(), ['body', 'headers', 'statusCode', 'text']);
     assert.equal(answer.statusCode, 201);
@@ -575,11 +516,14 @@ describe('the response with headers', () => {
     assert.deepEqual(Buffer.from(String(answer.body), 'base64'), Buffer.from([0, 255, 10]));
   });
 
-  test('keeps header names that are special in JavaScript objects', async () => {
+  test('R58: keeps header names that are special in JavaScript objects, and values beyond ASCII', async () => {
     const answer = await withHeaders(httpReply({ headers: { constructor: 'c', 'X-B': 'b' } }));
     assert.equal(answer.headers['constructor'], 'c');
-    const own = await withHeaders(Buffer.from('HTTP/1.1 200 OK\r\n__proto__: p\r\nContent-Length: 0\r\n\r\n'));
+    const own = await withHeaders(
+      Buffer.from('HTTP/1.1 200 OK\r\n__proto__: p\r\nX-Latin: gr\xfcn\r\nContent-Length: 0\r\n\r\n', 'latin1'),
+    );
     assert.match(own.text, /"__proto__":\s*"p"/);
+    assert.equal(own.headers['x-latin'], 'grün');
   });
 });
 
@@ -596,6 +540,12 @@ describe('the status of the far side', () => {
     });
   }
 
+  test('R66: 503 to a POST is an answer, and the POST is not sent again', async () => {
+    far.answer(() => httpReply({ status: 503 }));
+    assert.equal((await restCall(gateway, postTo(far.url))).header('x-upstream-status'), '503');
+    assert.equal(far.requests.length, 1);
+  });
+
   test('comes with the media type, ETag and Location of the far side', async () => {
     far.answer(() =>
       jsonReply('{}', { status: 201, type: 'application/problem+json', headers: { ETag: 'W/"1"', Location: '/things/1' } }),
@@ -609,15 +559,15 @@ describe('the status of the far side', () => {
     assert.equal(reply.header('x-upstream-uri'), undefined);
   });
 
-  test('adds no header of the far side to the gateway’s reply', async () => {
+  test('R61: adds no header of the far side to the gateway’s reply', async () => {
     far.answer(() =>
       jsonReply('{}', {
-        headers: { 'Set-Cookie': 'a=b', Server: 'evil/1', 'X-Custom': '1', ETag: '"x"', 'Cache-Control': 'public' },
+        headers: { 'Set-Cookie': 'a=b', Server: 'evil/1', Location: '/evil', ETag: '"x"', 'Cache-Control': 'public' },
       }),
     );
     const reply = await restCall(gateway, get(far.url));
     responseOf(reply);
-    for (const name of ['set-cookie', 'x-custom', 'etag']) assert.equal(reply.header(name), undefined, name);
+    for (const name of ['set-cookie', 'location', 'etag']) assert.equal(reply.header(name), undefined, name);
     assert.ok(!reply.head.includes('evil/1'));
     assert.notEqual(reply.header('cache-control'), 'public');
   });
@@ -704,17 +654,6 @@ describe('redirects', () => {
     assert.equal(far.requests[1]?.header('authorization'), basic('u', 'p'));
   });
 
-  test('bring another origin no header of the caller that may hold a credential under any name', async () => {
-    const kept = { Accept: 'text/a', 'Accept-Language': 'nb', 'Content-Type': 'a/b+json', 'User-Agent': 'c', traceparent: 'd' };
-    const own = { 'X-Auth-Token': 't', 'X-API-Key': 'k', 'Private-Token': 'p', 'If-Match': '"e"', 'Content-Language': 'nb' };
-    far.answer(() => httpReply({ status: 307, headers: { Location: `${other.url}/x` } }));
-    other.answer(() => jsonReply('{}'));
-    responseOf(await restCall(gateway, postTo(far.url, { headers: { ...own, ...kept }, body: {} })));
-    const names = other.request.headers.map(([name]) => name).sort();
-    assert.deepEqual(names, ['host', 'Accept-Encoding', 'content-length', ...Object.keys(kept)].sort());
-    for (const [name, value] of Object.entries(kept)) assert.equal(other.request.header(name), value);
-  });
-
   for (const credentials of [{ headers: { Authorization: 'Bearer t', Cookie: 'a=b' } }, { user: 'u', password: 'p' }]) {
     test(`drop ${Object.keys(credentials).join(' and ')} on a change of origin, and on the way back as well`, async () => {
       other.answer(() => httpReply({ status: 307, headers: { Location: `${far.url}/back` } }));
@@ -732,13 +671,6 @@ describe('redirects', () => {
     });
   }
 
-  test('are judged by the policy at each hop', async () => {
-    canary.answer(() => jsonReply('{}'));
-    far.answer(() => httpReply({ status: 302, headers: { Location: canary.url } }));
-    assertProblem(await restCall(gateway, get(far.url)), 403, 'destination-denied');
-    assert.equal(canary.connections, 0);
-  });
-
   test('are not followed where the reply has two Locations', async () => {
     far.answer(({ target }) =>
       target === '/0' ? httpReply({ status: 302, headers: { Location: ['/1', '/1'] } }) : jsonReply('{}'),
@@ -753,58 +685,8 @@ describe('redirects', () => {
   });
 });
 
-describe('the outbound policy', () => {
-  const denied: Record<string, string> = {
-    'an address of loopback': canary.url,
-    'the name localhost': `http://localhost:${canary.port}/`,
-    'the name localhost with a trailing dot': `http://LOCALHOST.:${canary.port}/`,
-    'a name below localhost': `http://a.localhost:${canary.port}/`,
-    'IPv6 loopback': `http://[::1]:${canary.port}/`,
-    'an IPv4-mapped address': `http://[::ffff:127.0.0.1]:${canary.port}/`,
-    'an address in another notation': `http://2130706433:${canary.port}/`,
-    'the unspecified address': `http://0.0.0.0:${canary.port}/`,
-    'an allowed name by its address': named.url,
-    'link-local metadata': 'http://169.254.169.254/latest/meta-data/',
-    'a private address': 'http://10.0.0.1/',
-    'https to a denied address': `https://127.0.0.1:${canary.port}/`,
-    'the gateway itself': gateway.url,
-  };
-  for (const [what, uri] of Object.entries(denied)) {
-    test(`denies ${what}, names the entry that would admit the call, and opens no connection`, async () => {
-      canary.answer(() => jsonReply('{}'));
-      named.answer(() => jsonReply('{}'));
-      const problem = assertProblem(await restCall(gateway, get(uri)), 403, 'destination-denied');
-      if (uri !== gateway.url) assert.match(problem.detail, /allow/);
-      assert.equal(canary.connections + named.connections, 0);
-    });
-  }
-
-  test('names the denied address in its refusal', async () => {
-    const problem = assertProblem(await restCall(gateway, get(canary.url)), 403, 'destination-denied');
-    assert.match(problem.detail, /127\.0\.0\.1/);
-    assert.ok(problem.detail.includes(canary.authority), problem.detail);
-  });
-
-  test('admits a name that a rule names, although its address is denied', async () => {
-    named.answer(() => jsonReply('{"named":true}'));
-    assert.equal(responseOf(await restCall(gateway, get(`http://localhost:${named.port}/x`))), '{"named":true}');
-    assert.equal(named.request.header('host'), `localhost:${named.port}`);
-  });
-
-  test('lets deny win over allow', async (t) => {
-    await reconfigure(t, { allow: ['127.0.0.0/8'], deny: [far.authority] });
-    far.answer(() => jsonReply('{}'));
-    assertProblem(await restCall(gateway, get(far.url)), 403, 'destination-denied');
-    assert.equal(far.connections, 0);
-    other.answer(() => jsonReply('{}'));
-    responseOf(await restCall(gateway, get(other.url)));
-    // Only a rule of exactly its address and port admits calls to the gateway's own listener.
-    assertProblem(await restCall(gateway, get(gateway.url)), 403, 'destination-denied');
-  });
-});
-
 describe('a call without a complete answer', () => {
-  test('a refused connection is 502, for any verb', async () => {
+  test('R50: a refused connection is 502, for any verb', async () => {
     for (const verb of ['GET', 'POST', 'DELETE']) {
       const call = { uri: `http://127.0.0.1:${refusing}/`, verb, responseHeaders: false };
       assertProblem(await restCall(gateway, call), 502, 'upstream-connect-failed');
@@ -825,7 +707,7 @@ describe('a call without a complete answer', () => {
   });
 
   for (const verb of ['DELETE', 'PATCH', 'PUT', 'POST']) {
-    test(`a ${verb} that was sent and not answered has an unknown outcome, and is not tried again`, async () => {
+    test(`R63: a ${verb} that was sent and not answered has an unknown outcome, and is not tried again`, async () => {
       far.answer((_, socket) => void socket.resetAndDestroy());
       assertProblem(await restCall(gateway, { uri: far.url, verb, responseHeaders: false, body: {} }), 502, 'outcome-unknown');
       assert.equal(far.requests.length, 1);
@@ -850,34 +732,9 @@ describe('a call without a complete answer', () => {
     assert.equal(far.requests.length, 1);
   });
 
-  test('an answer that is not HTTP is 502', async () => {
-    far.answer((_, socket) => void socket.end('this is not HTTP\r\n\r\n'));
-    assertProblem(await restCall(gateway, get(far.url)), 502, 'upstream-protocol-error');
-  });
-
-  test('a failed TLS handshake is 502', async () => {
-    far.answer(() => jsonReply('{}'));
-    far.onConnection((socket) => void socket.write('HTTP/1.1 400 X\r\n\r\n'));
-    const reply = await restCall(gateway, get(`https://${far.authority}/`));
-    far.onConnection(undefined);
-    assertProblem(reply, 502, 'upstream-tls-failed');
-  });
-
-  test('an answer over the limit is 502 or breaks off, and is never complete', async () => {
-    const text = 'x'.repeat(300_000);
-    far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: text }));
-    const announced = await restCall(gateway, get(far.url)).catch(() => undefined);
-    if (announced?.complete === true) assertProblem(announced, 502, 'response-too-large');
-    far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: text, chunk: 10_000 }));
-    const unannounced = await restCall(gateway, get(far.url)).catch(() => undefined);
-    if (unannounced?.complete === true) assertProblem(unannounced, 502, 'response-too-large');
-    // The outcome of a change is known, since the far side answered; only the answer is too long.
-    const change = await restCall(gateway, { ...get(far.url), verb: 'POST', body: {} }).catch(() => undefined);
-    if (change?.complete === true) assertProblem(change, 502, 'response-too-large');
-  });
-
-  test('an answer over a limit below 64 KiB is always a whole 502', async (t) => {
-    await reconfigure(t, { allow: [far.authority], responseLimit: '16KiB' });
+  test('R56: an answer over a limit below 64 KiB is always a whole 502', async (t) => {
+    t.after(async () => void (await reloadWith(gateway, { config: { outbound } })));
+    await reloadWith(gateway, { config: { outbound: { ...outbound, responseLimit: '16KiB' } } });
     far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: 'x'.repeat(16_385), chunk: 1000 }));
     assertProblem(await restCall(gateway, get(far.url)), 502, 'response-too-large');
     assertProblem(await restCall(gateway, { ...get(far.url), verb: 'POST', body: {} }), 502, 'response-too-large');
@@ -898,32 +755,5 @@ describe('many calls at once', () => {
       assert.deepEqual(answer, { target: `/${at}`, body, pad: 'x'.repeat(JSON.stringify(body).length) });
     });
     await Promise.all(calls);
-  });
-});
-
-describe('a secret', () => {
-  test('of a call is in no log line, no metric and no error', async () => {
-    const canary = 'CANARY-7f3a';
-    const more = {
-      user: `${canary}-user`,
-      password: `${canary}-password`,
-      headers: { 'X-Api-Key': `${canary}-header` },
-      body: { token: `${canary}-body` },
-    };
-    const replies: string[] = [];
-    for (const handler of [() => jsonReply(`{"token":"${canary}-reply"}`, { status: 401 }), () => 'no HTTP at all\r\n\r\n']) {
-      far.answer(handler);
-      const reply = await restCall(gateway, postTo(`${far.url}/x?token=${canary}-query`, more));
-      if (reply.status !== 200) replies.push(reply.text);
-    }
-    replies.push((await restCall(gateway, postTo(`http://127.0.0.1:${refusing}/?token=${canary}`, more))).text);
-    replies.push((await restCall(gateway, postTo(`http://10.0.0.1/?token=${canary}`, more))).text);
-    replies.push((await restCall(gateway, postTo(`http://u:${canary}@10.0.0.1/`, { ...more, 'unknown-property': canary }))).text);
-    replies.push((await gateway.send({ target: '/metrics', role: 'admin' })).text);
-    for (const text of replies) assert.ok(!text.includes(canary), text);
-    assert.deepEqual(
-      gateway.stderr.filter((line) => line.includes(canary)),
-      [],
-    );
   });
 });

@@ -22,6 +22,7 @@ const gateway = await startGateway(
 
 const yang = 'application/yang-data+json';
 const params = { path: 'restconf/data/tailf-ncs:devices/device', accept: yang };
+const numbers = '[9007199254740993,18446744073709551615,1e400,-0,1.10,1E-7,0.1000]';
 
 function query(body: object | string, adapter = 'Local NSO', headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
   return relay(gateway, 'restQuery', adapter, body, { headers });
@@ -101,6 +102,7 @@ describe('the result holds one instance', () => {
     ['for an object', '{"tailf-ncs:devices":{"name":"a","x":"y"}}', [{ name: 'a', x: 'y' }]],
     ['for a leaf, named after the member', '{"tailf-ncs:name":"x\\u00fc\\n"}', [{ 'tailf-ncs:name': 'xü\n' }]],
     ['for a leaf that is a number, digit for digit', '{"id":18446744073709551615}', [{ id: '18446744073709551615' }]],
+    ['for numbers inside a member, digit for digit', `{"a":{"n":${numbers}}}`, [{ n: numbers }]],
     ['for a leaf that is null or a truth value', '{"a":null,"b":true}', [{ a: 'null' }, { b: 'true' }]],
     ['for each entry of a leaf-list', '{"m:tag":["a",5.0,null]}', [{ 'm:tag': 'a' }, { 'm:tag': '5.0' }, { 'm:tag': 'null' }]],
     ['for each member in turn', '{"a":[{"x":"1"}],"b":{"y":"2"},"c":"3"}', [{ x: '1' }, { y: '2' }, { c: '3' }]],
@@ -253,7 +255,7 @@ describe('an error reply to a query', () => {
   }
 
   for (const status of [502, 503, 504]) {
-    test(`of ${status} without a RESTCONF error body is tried again, twice at most`, async () => {
+    test(`R64: of ${status} without a RESTCONF error body is tried again, twice at most`, async () => {
       let seen = 0;
       far.answer(() => {
         seen += 1;
@@ -275,6 +277,13 @@ describe('an error reply to a query', () => {
       assert.equal(far.requests.length, 1);
     });
   }
+});
+
+test('R65: a query does not wait for a Retry-After beyond its remaining time', async () => {
+  far.answer(() => httpReply({ status: 503, headers: { 'Retry-After': '3600' } }));
+  const problem = assertProblem(await query({ params }), 502, 'upstream-error');
+  assert.equal(problem.upstream?.status, 503);
+  assert.equal(far.requests.length, 1);
 });
 
 describe('a query without an answer', () => {

@@ -233,7 +233,7 @@ const ways: readonly (readonly [string, (role: TestRole) => Promise<string> | st
 
 for (const row of rows) {
   const name = `${row.method} ${row.path}`;
-  describe(name, () => {
+  describe(`R81: ${name}`, () => {
     for (const role of testRoles) {
       const allowed = row.may === 'open' || row.may === 'all' || row.may.includes(role);
       for (const [way, credentials] of ways) {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { smallDisk } from './support/faults/small-disk.ts';
 import { steppingClock } from './support/faults/stepping-clock.ts';
+import { lapse } from './support/lapse.ts';
 import { type CountingFarSide, countingFarSide } from './support/runs/counting-far-side.ts';
 import { actionTask, type RunCaller, runCaller } from './support/runs/run-caller.ts';
 import { adminAt, runGateway, runStage } from './support/runs/run-stage.ts';
@@ -106,8 +106,7 @@ test('a PostgreSQL that crashes and starts again under load fails no run, and no
     ids.push(...(await startRuns(caller, automation, 8, `${mode}-`)));
     await far.reaches(80 * round + 20);
     await postgres.stop(mode);
-    // Longer than actions in flight take, so that their outcomes wait for the store.
-    await sleep(1_500);
+    await lapse(1_500, 'actions in flight end, and their outcomes wait for the store');
     await postgres.start();
     await allComplete(caller, far, ids, 10);
   }
@@ -126,8 +125,8 @@ test('runs wait while the disk of the store is full, and go on once there is roo
   await until('an action of each run is in flight', () => held.actions.length === 4);
   disk.fill();
   held.release();
-  await until('the store is full', () => gateway.stderr.some((line) => line.includes("the store's runs file is unavailable")));
-  await sleep(1_000);
+  await until('the store is full', () => gateway.stderr.some((line) => line.includes("the store's audit file is unavailable")));
+  await lapse(1_000, 'a run would end or fault');
   for (const id of ids) assert.equal((await caller.read(id)).status, 'running');
   disk.makeRoom();
   await allComplete(caller, far, ids, 10);
@@ -149,8 +148,7 @@ eachStore((store) => {
       ids.push(...(await startRuns(caller, automation, 2, `step${round}-`)));
       await until('actions are in flight', () => held.actions.length === 2);
       clock.stepTo(offset);
-      // Leases are renewed and runs are looked for meanwhile.
-      await sleep(4_000);
+      await lapse(4_000, 'leases are renewed, and runs are looked for');
       held.release();
       await allComplete(caller, far, ids, 4);
     }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Automation } from '../src/automations/automation.ts';
-import { visibleTo } from '../src/automations/automation-audience-store.ts';
 import { createAutomationStore } from '../src/automations/automation-store.ts';
+import { visibleTo } from '../src/automations/automation-visibility-store.ts';
 import { systemClock } from '../src/base/clock.ts';
 import type { RunFilter } from '../src/runs/run-queries.ts';
 import { eventNamed, newRun, stepOf } from '../src/runs/run-records.test-support.ts';

@@ -14,6 +14,7 @@ import { type TlsFarSide, tlsFarSide } from './support/far-sides/tls-far-side.ts
 import { command } from './support/gateway/command.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { configurationOf, type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import type { Owner } from './support/owner.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 
@@ -463,7 +464,7 @@ describe("the gateway's own listener with server.tls", async () => {
     const calling = new Promise<void>((resolve) => (arrived = resolve));
     const far = await farSide(t, async () => {
       arrived();
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await lapse(1_500, 'the stop begins meanwhile');
       return jsonReply('{"a":1}');
     });
     const answered = overTls(own.port, {

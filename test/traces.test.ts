@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { relay, restCall } from './support/callers/calls.ts';
 import { createAuthority } from './support/far-sides/certificate.ts';
 import { type Collector, collector, type ReceivedSpan } from './support/far-sides/collector.ts';
@@ -8,6 +7,7 @@ import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/f
 import { tlsFarSide } from './support/far-sides/tls-far-side.ts';
 import { command } from './support/gateway/command.ts';
 import { configurationOf, type Gateway, startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
 import type { Owner } from './support/owner.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
@@ -265,11 +265,11 @@ test('a collector with TLS gets spans where its certificate is of the authority 
     });
   const trusting = await start(authority.cert);
   await trusting.send({ target: '/healthz' });
-  while (collectorOverTls.requests.length === 0) await delay(20);
+  await until('the collector has spans', () => collectorOverTls.requests.length > 0);
   assert.equal(collectorOverTls.requests[0]?.target, '/v1/traces');
   const other = await start(createAuthority('another').cert);
   await other.send({ target: '/healthz' });
-  while (!other.stderr.some((line) => line.includes('upstream-tls-failed'))) await delay(20);
+  await until('the failure is in the log', () => other.stderr.some((line) => line.includes('upstream-tls-failed')));
 });
 
 test('a gateway that stops sends its last spans before it ends', { timeout: 60_000 }, async (t) => {
@@ -310,7 +310,7 @@ for (const { name, url } of [
     far.answer(() => jsonReply('{}'));
     const other = await startGatewayProcess(t, { adapters, environment: environment({ url: await url(t) }) });
     for (let count = 0; count < 20; count += 1) assert.equal((await relay(other, 'restQuery', 'Local NSO', query)).status, 200);
-    await delay(200);
+    await lapse(200, 'the exporter tries to send');
     assert.equal((await relay(other, 'restQuery', 'Local NSO', query)).status, 200);
     const stopping = performance.now();
     assert.equal(await other.stop(), 0);
@@ -329,7 +329,7 @@ test('a collector that refuses spans is one line in the log, and a metric counts
     const { text } = await other.send({ target: '/metrics', role: 'admin' });
     return Number(/^gateway_spans_total\{outcome="lost"\} (\d+)$/mu.exec(text)?.[1]);
   };
-  while ((await lost()) < 10) await delay(20);
+  await until('spans are lost', async () => (await lost()) >= 10);
   assert.equal(other.stderr.filter((line) => line.includes('spans are lost')).length, 1);
 });
 

@@ -12,8 +12,8 @@ const servingModules = ['src/serve.ts', 'src/config/load-config.ts'];
  * Bundles the gateway into a directory of its own for the tests, and returns the path of its executable. A start reads some fifty files
  * in place of four thousand, which takes half of the processor time. The tests start it some 100 times.
  *
- * The directory has the shape of the repository: modules look next to themselves for WebAssembly, package.json, the workflows of the demo
- * and the console.
+ * The directory has the shape of the repository: modules look next to themselves for package.json, the workflows of the demo and the
+ * console.
  */
 export async function builtProgram(): Promise<string> {
   const directory = join(root, 'build');
@@ -42,10 +42,6 @@ export async function builtProgram(): Promise<string> {
       },
     ],
   });
-  for await (const file of glob('src/**/*.wasm', { cwd: root })) {
-    const folder = file.startsWith('src/relay/') ? program : join(directory, 'src', 'json');
-    await cp(join(root, file), join(folder, basename(file)));
-  }
   await cp(join(root, 'demo', 'workflows'), join(program, 'workflows'), { recursive: true });
   await cp(join(root, 'package.json'), join(directory, 'package.json'));
   await symlink(join(root, 'console'), join(directory, 'console'));

@@ -23,7 +23,7 @@ const { values } = parseArgs({
 /** Tests of units start no gateway, except in their own process. */
 if (!values.unit) process.env['TESTED_PROGRAM'] = await builtProgram();
 /** These files measure their process, so each has one of its own. */
-const alone = ['src/base/garbage-collection.test.ts', 'src/database/sqlite-memory.test.ts', 'test/node-contract.test.ts'].filter(
+const alone = ['src/database/sqlite-memory.test.ts', 'test/node-contract.test.ts'].filter(
   (file) => !values.unit || file.startsWith('src/'),
 );
 /**
@@ -51,9 +51,8 @@ const long = [
   'test/tls.test.ts',
   'test/never-twice.test.ts',
   'test/audit-flood.test.ts',
-  'test/hardening-process.test.ts',
-  'test/hardening-far-sides.test.ts',
-  'test/hardening-requests.test.ts',
+  'test/store-faults.test.ts',
+  'test/memory.test.ts',
   'test/run-telemetry.test.ts',
   'test/drain.test.ts',
   'test/audit-list.test.ts',

@@ -3,8 +3,8 @@ import type { AutomationStore } from '../../src/automations/automation-store.ts'
 import { documentOf, type GroupLists } from './documents.ts';
 import { type Cost, costOf } from './measure.ts';
 
-/** Documents of one import, which has a mark of 20 s. */
-export const importedAtOnce = 100_000;
+/** Documents of one import: as many as a request takes. */
+export const importedAtOnce = 20_000;
 
 interface FillOptions {
   readonly documents: number;
@@ -13,7 +13,7 @@ interface FillOptions {
   readonly onImported: (documents: number) => void;
 }
 
-/** Fills an empty store with NDJSON, 100,000 documents an import. Resolves with the cost of each import. */
+/** Fills an empty store with NDJSON, 20,000 documents an import. Resolves with the cost of each import. */
 export async function fill(
   store: AutomationStore,
   { documents, lists, interruption, onImported }: FillOptions,

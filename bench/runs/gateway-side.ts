@@ -54,8 +54,7 @@ export async function gatewaySide(owner: Owner, options: GatewaySideOptions): Pr
   };
   const adapters = [{ name: 'Bench', kind: 'rest', url: far[0], concurrency: 64 }];
   writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf({ config, adapters })));
-  // The options of the unit for systemd (decision 0008).
-  const args = ['--max-semi-space-size=8', '--expose-gc', ...nodeArguments, executable, 'serve'];
+  const args = [...nodeArguments, executable, 'serve'];
   const open = async () => {
     const started = await start(owner, { command: process.execPath, args, directory });
     const pool = new Pool(`http://127.0.0.1:${started.port}`, { connections: creators });

@@ -9,7 +9,7 @@ import type { Section, SectionOptions } from './section.ts';
 import { type Route, routes, type Subject, startBareRelay, startThisGateway } from './subjects.ts';
 
 /** MiB over idle; ratios of processor time a byte to the streaming bare relay. */
-const marks = { memory: 64, restCall: 1.5, restAction: 1.5, restQuery: 3 };
+const marks = { memory: 64, restCall: 2.5, restAction: 2.5, restQuery: 5 };
 const rounds = 5;
 /** First replies, whose processor time does not count, because V8 compiles during a GiB. For memory they count. */
 const warmUps = 1;

@@ -6,7 +6,7 @@ import type { Served } from './load.ts';
 import type { Route, Subject } from './subjects.ts';
 
 /** Limit of a small query: ratio of its processor time to that of the bare relay. */
-export const mark = 1.25;
+export const mark = 2;
 
 /**
  * A relay and the floor with the same call. Both may be several processes of the same code, since processes of the floor differ by up to

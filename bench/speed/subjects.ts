@@ -71,8 +71,7 @@ export async function startThisGateway(owner: Owner, options: GatewayOptions): P
     ],
   });
   writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configuration));
-  // The options of the unit for systemd (decision 0008).
-  const args = ['--max-semi-space-size=8', '--expose-gc', ...nodeArguments, executable, 'serve'];
+  const args = [...nodeArguments, executable, 'serve'];
   const started = await start(owner, { command: process.execPath, args, directory, ...(openFiles && { openFiles }) });
   const token = await tokenOf(started.port);
   return { ...started, request: (route) => requestOf(route, { ...options, token }) };

@@ -3,7 +3,7 @@ import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
 import type { AccessOptions, IssuerOptions } from './access-options.ts';
 import { type Accounts, createAccounts } from './accounts.ts';
-import type { FetchDocument } from './oidc-discovery.ts';
+import type { IssuerFetch } from './oidc-discovery.ts';
 import { createIssuerKeys, type IssuerKeys } from './oidc-keys.ts';
 import type { CustomRole } from './principal.ts';
 
@@ -27,7 +27,7 @@ export interface TrustedIssuer {
 
 interface AccessRulesOptions {
   readonly config: AccessOptions;
-  readonly fetchDocument: FetchDocument;
+  readonly fetch: IssuerFetch;
   readonly clock: Clock;
   readonly log: Log;
   /** The rules before a reload. An issuer that they have too keeps its fetched keys. */
@@ -35,11 +35,11 @@ interface AccessRulesOptions {
 }
 
 /** Throws an Error if a hash of the configuration cannot be read. */
-export function createAccessRules({ config, fetchDocument, clock, log, previous }: AccessRulesOptions): AccessRules {
+export function createAccessRules({ config, fetch, clock, log, previous }: AccessRulesOptions): AccessRules {
   const issuers = new Map<string, TrustedIssuer>();
   for (const issuer of config.oidc) {
     const known = previous?.issuers.get(issuer.issuer);
-    const keys = known?.keys ?? createIssuerKeys({ issuer: issuer.issuer, fetchDocument, clock, log });
+    const keys = known?.keys ?? createIssuerKeys({ issuer: issuer.issuer, fetch, clock, log });
     issuers.set(issuer.issuer, { issuer, keys, fingerprint: fingerprintOf(issuer) });
   }
   return {

@@ -13,7 +13,7 @@ import { createIssuerLogins, type IssuerLogins } from './issuer-logins.ts';
 import { createLoginCookie } from './login-binding.ts';
 import { createLoginThrottle } from './login-throttle.ts';
 import { createLoginThrottleStore } from './login-throttle-store.ts';
-import type { FetchDocument } from './oidc-discovery.ts';
+import type { IssuerFetch } from './oidc-discovery.ts';
 import type { matchesPassword } from './password-hash.ts';
 import { createPasswordVerifier } from './password-verifier.ts';
 import type { PrincipalNow } from './people.ts';
@@ -56,7 +56,7 @@ interface AccessNeeds {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
-  readonly fetchDocument: FetchDocument;
+  readonly fetch: IssuerFetch;
   /** True if callers reach the gateway over TLS. */
   readonly secureCookies: boolean;
   /** The path of `/login/oidc` as browsers see it. */
@@ -74,14 +74,14 @@ export async function createAccess({
   database,
   clock,
   log,
-  fetchDocument,
+  fetch,
   secureCookies,
   loginPath = '/login/oidc',
   watcher = noAccessWatcher,
   isShort = () => false,
   matches,
 }: AccessNeeds): Promise<Access> {
-  let current = createAccessRules({ config, fetchDocument, clock, log });
+  let current = createAccessRules({ config, fetch, clock, log });
   const rules = (): typeof current => current;
 
   const sessionCookie = createSessionCookie({ secure: secureCookies });
@@ -113,7 +113,7 @@ export async function createAccess({
       tokens,
       throttle,
       ended: revokedTokens,
-      fetchDocument,
+      fetch,
       loginCookie: createLoginCookie({ secure: secureCookies, path: loginPath }),
       sessionCookie,
       clock,
@@ -124,7 +124,7 @@ export async function createAccess({
     principalNamed: (username) => current.accounts.named(username)?.principal,
     principalNow: async (id) => current.accounts.named(id)?.principal,
     reload(next) {
-      current = createAccessRules({ config: next, fetchDocument, clock, log, previous: current });
+      current = createAccessRules({ config: next, fetch, clock, log, previous: current });
       bearer.clear();
       basic.clear();
     },

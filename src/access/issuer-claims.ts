@@ -4,7 +4,8 @@ import type { IssuerOptions } from './access-options.ts';
 import type { IssuerKeys } from './oidc-keys.ts';
 import { type RefusedToken, tokenFault } from './token-fault.ts';
 
-const clockTolerance = 60;
+/** Seconds by which the clocks of issuer and gateway may differ. */
+export const clockTolerance = 60;
 
 /** What a token of an issuer must have. */
 export interface ClaimRules {

@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
+import type { AuthorizationServer } from 'oauth4webapi';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
 import type { AccessRules, TrustedIssuer } from './access-rules.ts';
 import type { AccessWatcher, CredentialCheckOutcome } from './access-watcher.ts';
-import { exchangeCode } from './code-exchange.ts';
+import { authorizationAddress, identify, readLoginReply } from './code-flow.ts';
 import { type GatewayTokens, type TokenHolder, tokenFits } from './gateway-tokens.ts';
-import { verifyIdToken } from './id-token.ts';
-import { challengeOf, type LoginBinding, type LoginCookie, type LoginState, loginSeconds } from './login-binding.ts';
+import { type LoginBinding, type LoginCookie, type LoginState, loginSeconds } from './login-binding.ts';
 import { asLoginFailed, LoginFailed, type LoginFailure } from './login-failure.ts';
-import { readLoginReply } from './login-reply.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import { principalOfClaims } from './oidc-claims.ts';
-import type { FetchDocument, LoginEndpoints } from './oidc-discovery.ts';
+import type { IssuerFetch } from './oidc-discovery.ts';
 import type { Principal } from './principal.ts';
 import type { RevokedTokenStore } from './revoked-token-store.ts';
 import type { SessionCookie } from './session-cookie.ts';
@@ -53,7 +52,7 @@ interface IssuerLoginsOptions {
   readonly throttle: LoginThrottle;
   /** Remembers the logins that have ended. */
   readonly ended: RevokedTokenStore;
-  readonly fetchDocument: FetchDocument;
+  readonly fetch: IssuerFetch;
   readonly loginCookie: LoginCookie;
   readonly sessionCookie: SessionCookie;
   readonly clock: Clock;
@@ -69,10 +68,11 @@ interface LoginIssuer extends TrustedIssuer {
 /** A login that its browser has begun, and what the issuer answered. */
 interface Returned {
   readonly issuer: LoginIssuer;
-  readonly endpoints: LoginEndpoints;
+  readonly server: AuthorizationServer;
   readonly binding: LoginBinding;
   readonly state: LoginState;
-  readonly code: string;
+  /** The issuer's reply, checked. */
+  readonly reply: URLSearchParams;
   readonly redirectUri: string;
 }
 
@@ -127,23 +127,18 @@ async function begun(
 ): ReturnType<IssuerLogins['begin']> {
   const issuer = issuerNamed(rules(), name);
   const uri = knownAddress(redirectUri);
-  const endpoints = await endpointsOf(issuer);
+  const server = await issuer.keys.server();
   const { binding, cookie } = loginCookie.begin(header);
   const id = randomBytes(16).toString('base64url');
   const state = { id, issuer: issuer.issuer.issuer, to, expiresAt: clock.now() + loginSeconds * 1000 };
-  const location = new URL(endpoints.authorization);
-  const parameters = {
-    response_type: 'code',
-    scope: 'openid profile',
-    client_id: issuer.clientId,
-    redirect_uri: uri,
+  const location = await authorizationAddress(server, {
+    clientId: issuer.clientId,
+    redirectUri: uri,
     state: binding.seal(state),
     nonce: binding.nonceOf(id),
-    code_challenge: challengeOf(binding.verifierOf(id)),
-    code_challenge_method: 'S256',
-  };
-  for (const [parameter, value] of Object.entries(parameters)) location.searchParams.set(parameter, value);
-  return { location: location.href, cookie };
+    verifier: binding.verifierOf(id),
+  });
+  return { location, cookie };
 }
 
 function loginIssuers({ issuers }: AccessRules): readonly LoginIssuer[] {
@@ -165,12 +160,6 @@ function knownAddress(redirectUri: string | undefined): string {
   throw new LoginFailed('wrong-address', 'Host names another address than the gateway has: set server.publicUrl');
 }
 
-async function endpointsOf({ keys }: LoginIssuer): Promise<LoginEndpoints> {
-  const endpoints = await keys.endpoints();
-  if ('fault' in endpoints) throw new LoginFailed('issuer-unavailable', endpoints.fault);
-  return endpoints;
-}
-
 /** The login that this browser began. */
 function stateOf(binding: LoginBinding | undefined, reply: URLSearchParams): LoginState {
   const [sealed, ...more] = reply.getAll('state');
@@ -190,11 +179,10 @@ async function readReturn(
   if (left <= 0 || left > loginSeconds * 1000) throw new LoginFailed('expired', 'it took longer than 10 minutes');
   const issuer = issuerNamed(rules, state.issuer);
   const uri = knownAddress(redirectUri);
-  const endpoints = await endpointsOf(issuer);
-  const read = readLoginReply(reply, { issuer: state.issuer, namesItself: endpoints.namesItself });
-  if ('fault' in read) throw new LoginFailed('refused', read.fault);
+  const server = await issuer.keys.server();
+  const read = readLoginReply(server, issuer.clientId, reply);
   if (binding === undefined) throw new LoginFailed('not-begun', 'its cookie is missing');
-  return { issuer, endpoints, binding, state, code: read.code, redirectUri: uri };
+  return { issuer, server, binding, state, reply: read, redirectUri: uri };
 }
 
 /** Counts a failure at the issuer against the address, so that no caller makes the gateway ask the issuer without end. */
@@ -210,7 +198,7 @@ async function loggedIn(
   const attempt = await throttle.admit({ sourceAddress });
   try {
     if ((await ended.among([endedId])).has(endedId)) throw alreadyEnded();
-    const { holder, principal } = await identify(returned, rules, options);
+    const { holder, principal } = await personOf(returned, rules, options);
     const { token, lifetimeSeconds } = await tokens.issue(holder, rules.tokenLifetime);
     if (!tokenFits(token)) throw new LoginFailed('too-large', 'its roles and groups do not fit into a cookie');
     if (!(await ended.add(endedId, expiresAt))) throw alreadyEnded();
@@ -228,18 +216,14 @@ function alreadyEnded(): LoginFailed {
 }
 
 /** Exchanges the code, and reads who the person is from the ID token. */
-async function identify(
-  { issuer: { issuer, keys, fingerprint, clientId }, endpoints, binding, state, code, redirectUri }: Returned,
+async function personOf(
+  { issuer: { issuer, keys, fingerprint, clientId }, binding, state, ...returned }: Returned,
   rules: AccessRules,
-  { fetchDocument, clock }: IssuerLoginsOptions,
+  { fetch, clock }: IssuerLoginsOptions,
 ): Promise<{ readonly holder: TokenHolder; readonly principal: Principal }> {
   const verifier = binding.verifierOf(state.id);
-  const exchanged = await exchangeCode({ fetchDocument, endpoint: endpoints.token, clientId, code, redirectUri, verifier });
-  if ('fault' in exchanged) throw new LoginFailed(exchanged.away ? 'issuer-unavailable' : 'not-valid', exchanged.fault);
   const nonce = binding.nonceOf(state.id);
-  const verified = await verifyIdToken(exchanged.idToken, { issuer, keys, clock, clientId, nonce });
-  if ('refused' in verified) throw new LoginFailed('not-valid', `the ID token is not valid (${verified.refused})`);
-  const { claims } = verified;
+  const claims = await identify({ ...returned, issuer, keys, clientId, verifier, nonce, fetch, clock });
   const { accounts, customRoles } = rules;
   const isTaken = (name: string): boolean => accounts.isTaken(name);
   const principal = principalOfClaims(claims, { ...issuer, customRoles, isTaken });

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { cookiesIn } from './session-cookie.ts';
 
 /** Seconds from the start of a login to its end at the latest. */
@@ -61,11 +61,6 @@ export function createLoginCookie({ secure, path }: { readonly secure: boolean; 
       return secret && createBinding(secret);
     },
   };
-}
-
-/** The `code_challenge` of a verifier, by the method S256. */
-export function challengeOf(verifier: string): string {
-  return createHash('sha256').update(verifier).digest('base64url');
 }
 
 const algorithm = 'aes-256-gcm';

@@ -34,7 +34,7 @@ async function wrongs(throttle: LoginThrottle, times: number, name: string, sour
 eachStore((store) => {
   test('R89: an account has five failures from any addresses and then waits, also after the store is reopened', async (t) => {
     const options = await store.empty(t);
-    const before = await openDatabase({ store: options, part: 'main', log: noLog });
+    const before = await openDatabase({ store: options, log: noLog });
     const first = createLoginThrottle({ store: createLoginThrottleStore(before), clock });
     const outcomes: Outcome[] = [];
     for (let count = 0; count < 7; count += 1) outcomes.push(await wrong(first, 'admin', `192.0.2.${count}`));

@@ -1,9 +1,10 @@
 import type { JWTVerifyGetKey } from 'jose';
+import type { AuthorizationServer } from 'oauth4webapi';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { inTime } from '#base/in-time.ts';
 import type { Log } from '#base/log.ts';
-import { DocumentsUnusable, type FetchDocument, fetchIssuerDocuments, type IssuerDocuments } from './oidc-discovery.ts';
+import { fetchIssuerDocuments, type IssuerDocuments, type IssuerFetch } from './oidc-discovery.ts';
 
 const minute = 60_000;
 /** Milliseconds after which keys are fetched again. A key id that is not among the keys has them fetched earlier. */
@@ -20,8 +21,8 @@ const refreshWait = 1_000;
 export interface IssuerKeys {
   /** The keys fetched so far. Rejects with 503 if no keys are usable. */
   get(): Promise<JWTVerifyGetKey>;
-  /** As the discovery document has them that came with the keys. Rejects with 503 if there is none that is usable. */
-  endpoints(): Promise<IssuerDocuments['endpoints']>;
+  /** The discovery document that came with the keys. Rejects with 503 if there is none that is usable. */
+  server(): Promise<AuthorizationServer>;
   /**
    * Fetches the keys again for a key id that is not among them. `presentedAt`: when the token was presented, in milliseconds of the
    * monotonic clock. Resolves with `undefined` if the keys were fetched since. Rejects with 503 if the fetch fails, or if it is too
@@ -32,7 +33,7 @@ export interface IssuerKeys {
 
 interface IssuerKeysOptions {
   readonly issuer: string;
-  readonly fetchDocument: FetchDocument;
+  readonly fetch: IssuerFetch;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -41,7 +42,7 @@ interface Fetched extends IssuerDocuments {
   readonly at: number;
 }
 
-export function createIssuerKeys({ issuer, fetchDocument, clock, log }: IssuerKeysOptions): IssuerKeys {
+export function createIssuerKeys({ issuer, fetch, clock, log }: IssuerKeysOptions): IssuerKeys {
   let fetched: Fetched | undefined;
   let tried = Number.NEGATIVE_INFINITY;
   let failed = false;
@@ -53,14 +54,14 @@ export function createIssuerKeys({ issuer, fetchDocument, clock, log }: IssuerKe
   const renew = async (): Promise<boolean> => {
     tried = clock.monotonic();
     try {
-      fetched = { ...(await fetchIssuerDocuments(issuer, fetchDocument)), at: clock.monotonic() };
+      fetched = { ...(await fetchIssuerDocuments(issuer, fetch)), at: clock.monotonic() };
       failed = false;
       return true;
     } catch (error) {
       failed = true;
       log.warn('the keys of an OIDC issuer could not be fetched', {
         address: issuer,
-        reason: error instanceof DocumentsUnusable ? error.message : 'no answer',
+        reason: error instanceof Error ? error.message : 'no answer',
       });
       return false;
     } finally {
@@ -81,7 +82,7 @@ export function createIssuerKeys({ issuer, fetchDocument, clock, log }: IssuerKe
 
   return {
     get: async () => (await current()).keys,
-    endpoints: async () => (await current()).endpoints,
+    server: async () => (await current()).server,
     async renewed(presentedAt) {
       if (!failed && fetched !== undefined && fetched.at >= presentedAt) return undefined;
       const wait = (failed ? retryAfterFailure : unknownKeyInterval) - (clock.monotonic() - tried);

@@ -82,10 +82,7 @@ async function open(t: TestContext, issuer: Issuer, changes: Partial<IssuerOptio
     database,
     clock,
     config: accessConfig({ oidc: [{ ...options, ...changes }] }),
-    fetchDocument: async (url) => {
-      const reply = await fetch(url);
-      return { status: reply.status, body: await reply.text() };
-    },
+    fetch: (url) => fetch(url),
   });
   const now = Math.floor(clock.now() / 1000);
   const claims = {
@@ -240,6 +237,8 @@ test('an issuer without usable documents gives 503, never 500 or 401, and is not
     (issuer) => issuer.stop(),
     (issuer) => void (issuer.status = 500),
     (issuer) => void (issuer.discovery = { issuer: 'https://other.example', jwks_uri: `${issuer.url}/keys` }),
+    // The same address, but another text than the claim `iss` has.
+    (issuer) => void (issuer.discovery = { issuer: `${issuer.url}/`, jwks_uri: `${issuer.url}/keys` }),
     (issuer) => void (issuer.discovery = { issuer: issuer.url, jwks_uri: 'file:///etc/passwd' }),
     (issuer) => void (issuer.discovery = { issuer: issuer.url }),
     (issuer) => void (issuer.keys = '<html>'),

@@ -1,4 +1,4 @@
-import { inCheckPhase } from '#base/check-phase.ts';
+import { setImmediate } from 'node:timers/promises';
 import { storeUnavailable } from '#database/store-failure.ts';
 import type { RevokedTokenStore } from './revoked-token-store.ts';
 
@@ -36,7 +36,7 @@ export function createRevocations({
     }
     const batch = new Set([jti]);
     asked = batch;
-    answer = new Promise<void>(inCheckPhase).then(() => {
+    answer = setImmediate().then(() => {
       asked = undefined;
       return store.among([...batch]);
     });

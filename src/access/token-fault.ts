@@ -1,4 +1,5 @@
 import { errors } from 'jose';
+import { OperationProcessingError } from 'oauth4webapi';
 
 /** Why a token is refused. Only the log tells it: the caller gets one error for every token that is not valid. */
 export interface RefusedToken {
@@ -25,11 +26,29 @@ export function tokenFault(error: unknown): RefusedToken | undefined {
   return undefined;
 }
 
+/** The fault of an ID token by the error of `oauth4webapi`; undefined for an error that is not about its header or claims. */
+export function idTokenFault(error: unknown): string | undefined {
+  if (!(error instanceof OperationProcessingError)) return undefined;
+  const { header, claims, claim, expected } = Object(error.cause) as Readonly<Record<string, unknown>>;
+  if (header !== undefined) return 'algorithm not allowed';
+  if (claims === undefined) return undefined;
+  // The library expects no audience of its own where it misses the authorized party.
+  const decisive = claim === 'aud' && expected === undefined ? 'azp' : claim;
+  return claimFaults.get(decisive) ?? (error.message.endsWith('missing') ? 'missing claim' : 'malformed');
+}
+
+const claimFaults: ReadonlyMap<unknown, string> = new Map([
+  ['aud', 'wrong audience'],
+  ['azp', 'wrong authorized party'],
+  ['exp', 'expired'],
+  ['nbf', 'not yet valid'],
+  ['nonce', 'wrong nonce'],
+  ['typ', 'wrong type'],
+]);
+
 function claimFault({ claim, reason }: errors.JWTClaimValidationFailed): string {
   if (reason === 'missing') return 'missing claim';
-  if (claim === 'aud') return 'wrong audience';
-  if (claim === 'nbf') return 'not yet valid';
-  return claim === 'typ' ? 'wrong type' : 'malformed';
+  return (reason === 'check_failed' ? claimFaults.get(claim) : undefined) ?? 'malformed';
 }
 
 function subjectOf({ sub }: { readonly sub?: unknown }): { readonly subject?: string } {

@@ -4,8 +4,8 @@ import type { Clock } from '#base/clock.ts';
 import type { AccessRules } from './access-rules.ts';
 import type { Authentication } from './authentication.ts';
 import { type AccountHolder, type GatewayTokens, gatewayIssuer, type IssuerHolder } from './gateway-tokens.ts';
+import { verifiedClaims } from './issuer-claims.ts';
 import { principalOfClaims } from './oidc-claims.ts';
-import { type OidcToken, verifyOidcToken } from './oidc-tokens.ts';
 import type { Principal } from './principal.ts';
 import type { Revocations } from './revocations.ts';
 import type { RefusedToken } from './token-fault.ts';
@@ -132,22 +132,29 @@ async function judgeForeign(
   return { authentication, expiresAt: Math.min(expiresAt, clock.now() + oidcTrustedFor), jti, checkedAt };
 }
 
+/**
+ * Access tokens and ID tokens. Logout tokens and proof tokens, signed with the same keys, are not accepted (RFC 8725 section
+ * 3.11).
+ */
+const acceptableTypes: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
+
 async function verifyForeign(
   token: string,
   via: 'bearer' | 'session',
   issuer: string,
   { rules, clock }: Pick<JudgeOptions, 'rules' | 'clock'>,
-): Promise<OidcToken | RefusedToken> {
+): Promise<(Pick<TokenVerdict, 'expiresAt'> & { readonly principal: Principal }) | RefusedToken> {
   // A session cookie holds only tokens that /login issued.
   if (via === 'session') return { refused: 'no token of /login' };
   const trusted = rules.issuers.get(issuer);
   if (trusted === undefined) return { refused: 'unknown issuer' };
-  return await verifyOidcToken(token, {
-    ...trusted,
-    clock,
-    customRoles: rules.customRoles,
-    isTaken: (name) => rules.accounts.isTaken(name),
-  });
+  const { audience, rolesClaim, groupsClaim } = trusted.issuer;
+  const verified = await verifiedClaims(token, { ...trusted, clock, audience, required: ['exp', 'sub'], types: acceptableTypes });
+  if ('refused' in verified) return verified;
+  const { customRoles, accounts } = rules;
+  const isTaken = (name: string): boolean => accounts.isTaken(name);
+  const principal = principalOfClaims(verified.claims, { issuer, rolesClaim, groupsClaim, customRoles, isTaken });
+  return principal === undefined ? { refused: 'unusable name' } : { principal, expiresAt: verified.expiresAt };
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
+import { Semaphore } from '#base/semaphore.ts';
 import { CallScope } from '#outbound/call-scope.ts';
 import type { ConnectStep } from '#outbound/connector.ts';
 import type { FarSideReply, OutboundCall } from '#outbound/outbound-call.ts';
@@ -12,7 +13,7 @@ import { createNodeBreaker, type NodeBreaker } from './node-breaker.ts';
 import { type AttemptResult, failedAtNode } from './node-failure.ts';
 import { keepStanding, type NodeStanding } from './node-standing.ts';
 import { type NodeTrial, recordTrial } from './node-trial.ts';
-import { createSlots, type Slots } from './slots.ts';
+import { takeSlot } from './slots.ts';
 
 /** The configuration that all nodes of an adapter instance share. Durations are in milliseconds, sizes in bytes. */
 interface NodeOptions {
@@ -41,8 +42,11 @@ export interface AdapterNode {
   /** As configured; it contains no credentials. */
   readonly url: string;
   readonly breaker: NodeBreaker;
-  readonly slots: Slots;
+  /** Each call in flight has one. */
+  readonly slots: Semaphore;
   standing(): NodeStanding;
+  /** See `takeSlot`. The caller releases the slot. */
+  takeSlot(scope: CallScope): Promise<void> | undefined;
   /**
    * Sends the call once; a query that gets a 401 is sent again if that can help. Never rejects. The failure is one of
    * Sender.send, or `adapter-unavailable` if the breaker is open or there are no credentials, or `no-dry-run`.
@@ -83,13 +87,15 @@ export function createAdapterNode(options: NodeNeeds): AdapterNode {
   const sender = options.open();
   const outbound = callsTo(options);
   const prober = createProber(options, outbound);
+  const slots = new Semaphore(instance.concurrency);
   const send = attemptsOf(options, { breaker, standing, sender, outbound });
 
   return {
     url,
     breaker,
-    slots: createSlots(instance),
+    slots,
     standing: () => standing.current(),
+    takeSlot: (scope) => takeSlot(slots, instance, scope),
     send,
     async count(result) {
       await breaker.count(result);

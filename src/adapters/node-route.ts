@@ -23,7 +23,6 @@ export class NodeRoute {
   /** Of each node the result of the last attempt that left. */
   readonly #results = new Map<AdapterNode, AttemptResult>();
   #held: AdapterNode | undefined;
-  #release: (() => void) | undefined;
 
   constructor(options: NodeRouteOptions) {
     this.#options = options;
@@ -105,16 +104,20 @@ export class NodeRoute {
     // The breaker comes first: a call must not wait for a slot and then be refused.
     node.breaker.refuse();
     if (this.#held === node) return undefined;
-    this.#release?.();
-    const taken = node.slots.take(this.#options.scope);
-    if (taken instanceof Promise) return taken.then((release) => this.#hold(node, release));
-    this.#hold(node, taken);
+    this.#release();
+    const taken = node.takeSlot(this.#options.scope);
+    if (taken !== undefined) return taken.then(() => this.#hold(node));
+    this.#hold(node);
     return undefined;
   }
 
-  #hold(node: AdapterNode, release: () => void): void {
-    this.#release = release;
+  #hold(node: AdapterNode): void {
     this.#held = node;
-    this.#options.scope.whenEnded(release);
+    this.#options.scope.whenEnded(() => this.#release());
+  }
+
+  #release(): void {
+    this.#held?.slots.release();
+    this.#held = undefined;
   }
 }

@@ -64,7 +64,7 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
       expired: (over) => void expired.push(...over.map(({ id }) => id)),
     });
     const audit = await createAuditLog({
-      database: store.dialect === 'postgres' ? database : await store.openAudit(t, options),
+      database,
       clock,
       log: noLog,
       version: '1',

@@ -76,12 +76,12 @@ export function countOpen({ read }: Database, caller: string): Promise<OpenAppro
 }
 
 /** The first gateway that needs the key makes it. */
-export async function hashKey({ runs }: Database): Promise<Buffer> {
-  await runs
+export async function hashKey({ records }: Database): Promise<Buffer> {
+  await records
     .insertInto('approval_key')
     .values({ id: 1, secret: randomBytes(32) })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-  const { secret } = await runs.selectFrom('approval_key').select('secret').where('id', '=', 1).executeTakeFirstOrThrow();
+  const { secret } = await records.selectFrom('approval_key').select('secret').where('id', '=', 1).executeTakeFirstOrThrow();
   return Buffer.from(secret);
 }

@@ -74,7 +74,7 @@ interface ApprovalStoreOptions {
 }
 
 export function createApprovalStore({ database, changeRuns, clock, expired }: ApprovalStoreOptions): ApprovalStore {
-  const { dialect, read, runs } = database;
+  const { dialect, read, records } = database;
   const keyOfHashes = once(() => hashKey(database));
   const use: ApprovalStore['useIn'] = (transaction, id, by) => useIn(transaction, { id, by, now: clock.now() });
   return {
@@ -93,7 +93,7 @@ export function createApprovalStore({ database, changeRuns, clock, expired }: Ap
     useIn: use,
     release: (id, by) => changeRuns((transaction) => releaseIn(transaction, { id, by, at: clock.now() })),
     async savePreview(id, preview) {
-      await runs
+      await records
         .updateTable('approval')
         .set({ preview: JSON.stringify(preview) })
         .where('id', '=', id)
@@ -115,7 +115,7 @@ export function createApprovalStore({ database, changeRuns, clock, expired }: Ap
     },
     async forget(before, limit) {
       const over = sql`select id from approval where not (status in ('waiting', 'granted')) and changed_at < ${before} limit ${limit}`;
-      const { numAffectedRows = 0n } = await sql`delete from approval where id in (${over})`.execute(runs);
+      const { numAffectedRows = 0n } = await sql`delete from approval where id in (${over})`.execute(records);
       return Number(numAffectedRows);
     },
     key: keyOfHashes,

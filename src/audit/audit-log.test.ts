@@ -43,7 +43,7 @@ async function act(log: AuditLog, facts: AuditFacts = call): Promise<void> {
 
 /** A store with one chain of about ten entries that has ended. */
 async function endedChain(t: TestContext, store: TestStore, checkpointFile?: string): Promise<Database> {
-  const database = await store.openAudit(t);
+  const database = await store.open(t);
   const { log } = await begin(database, checkpointFile === undefined ? {} : { checkpointFile });
   for (let count = 0; count < 4; count += 1) await act(log, { ...call, requestId: `request ${count}` });
   log.record({ event: 'request', principal: 'bob', outcome: 'refused' });
@@ -56,22 +56,30 @@ async function problems(database: Database, checkpoints: readonly Checkpoint[] =
 }
 
 test('an intent on SQLite is flushed to the disk before its call leaves, and its outcome is not flushed', async (t) => {
-  const database = await sqliteStore.openAudit(t);
-  const { log } = await begin(database);
+  const database = await sqliteStore.open(t);
+  const pragmas: string[] = [];
+  const records = database.records.withPlugin({
+    transformQuery({ node }) {
+      if (node.kind === 'RawNode') pragmas.push(...node.sqlFragments.filter((text) => text.startsWith('pragma')));
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  });
+  const { log } = await begin({ ...database, records });
   t.after(() => log.close());
-  const synchronous = async (): Promise<unknown> =>
-    (await sql<{ synchronous: number }>`pragma synchronous`.execute(database.query)).rows[0]?.synchronous;
   for (let count = 0; count < 2; count += 1) {
+    pragmas.length = 0;
     const intended = await log.intend(call);
-    assert.equal(await synchronous(), 2);
+    assert.deepEqual(pragmas, []);
     await intended.outcome({ event: 'request', outcome: 'ok' });
-    assert.equal(await synchronous(), 1);
+    // Runs and approvals have the same writer, and are flushed.
+    assert.deepEqual(pragmas, ['pragma synchronous = normal', 'pragma synchronous = full']);
   }
 });
 
 eachStore((store) => {
   test('a call and its outcome are one record, before and after the gateway ends', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const { log, reader } = await begin(database);
     const intended = await log.intend(call);
     const [before] = (await reader.list({ limit: 1 })).list;
@@ -89,14 +97,14 @@ eachStore((store) => {
   });
 
   test('a call without an outcome is unknown ten seconds after its gateway was last alive, or once no call can last that long', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const { log, reader, clock } = await begin(database);
     t.after(() => log.close());
     await log.intend(call);
     assert.equal((await reader.list({ limit: 1 })).list[0]?.outcome, undefined);
     clock.pass(10_001);
     assert.equal((await reader.list({ limit: 1, outcome: 'unknown' })).list[0]?.principal, 'ann');
-    await database.query
+    await database.records
       .updateTable('audit_chain')
       .set({ alive_until: clock.now() + day })
       .execute();
@@ -106,7 +114,7 @@ eachStore((store) => {
   });
 
   test('concurrent calls share statements, and each is durable when its promise resolves', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const { log } = await begin(database);
     await Promise.all(Array.from({ length: 1_200 }, () => act(log)));
     const rows = await database.read.selectFrom('audit_entry').select('kind').execute();
@@ -117,7 +125,7 @@ eachStore((store) => {
   });
 
   test('several gateways write to one store, each its own chain, and a later chain links to the heads of the earlier ones', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const [first, second] = await Promise.all([begin(database), begin(database)]);
     await Promise.all(Array.from({ length: 50 }, () => [act(first.log), act(second.log)]).flat());
     await first.log.close();
@@ -131,7 +139,7 @@ eachStore((store) => {
   });
 
   test('texts with special characters are stored unchanged', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const { log, reader } = await begin(database);
     const principal = 'nul \0, half \ud800, quote " \\ \u2028';
     await act(log, { ...call, principal, address: '/\\u0000/%00/"' });
@@ -153,30 +161,30 @@ eachStore((store) => {
     test(`R95: verification names the first record that was ${what}`, async (t) => {
       const database = await endedChain(t, store);
       assert.equal(await problems(database), '');
-      await sql.raw(statement).execute(database.query);
+      await sql.raw(statement).execute(database.records);
       assert.match(await problems(database), said);
     });
   }
 
   test('R95: verification reports that all records of a chain were deleted, also if the chain has not ended or has no row', async (t) => {
     const database = await endedChain(t, store);
-    await database.query.deleteFrom('audit_entry').execute();
+    await database.records.deleteFrom('audit_entry').execute();
     assert.match(
       await problems(database),
       /^C\/1 and what followed was cut off: the chain has ended, but its last record is missing$/,
     );
-    await database.query.updateTable('audit_chain').set({ ended_at: null }).execute();
+    await database.records.updateTable('audit_chain').set({ ended_at: null }).execute();
     assert.match(
       await problems(database),
       /^C\/1 and what followed was cut off: the chain has no records, but none were pruned$/,
     );
-    await database.query.deleteFrom('audit_chain').execute();
+    await database.records.deleteFrom('audit_chain').execute();
     assert.match(await problems(database), /^all chains were removed: /);
   });
 
   test('R95: verification reports a chain whose records were deleted after pruning, but not one that pruning deleted whole', async (t) => {
     for (const maxSize of [undefined, 1]) {
-      const database = await store.openAudit(t);
+      const database = await store.open(t);
       // The record of the end is earlier than the time at which the chain is marked as ended.
       const clock = clockAt(undefined, 1);
       const { log } = await begin(database, { clock });
@@ -189,12 +197,12 @@ eachStore((store) => {
       await act(log);
       await log.close();
       const whole = await database.read.selectFrom('audit_entry').selectAll().execute();
-      await database.query.deleteFrom('audit_entry').execute();
+      await database.records.deleteFrom('audit_entry').execute();
       assert.match(
         await problems(database),
         /^C\/\d+ and what followed was cut off: the chain has ended, but its last record is missing$/,
       );
-      await database.query.insertInto('audit_entry').values(whole).execute();
+      await database.records.insertInto('audit_entry').values(whole).execute();
       clock.pass(longestCall + 60_001);
       await prune();
       const left = await database.read.selectFrom('audit_entry').selectAll().execute();
@@ -209,18 +217,18 @@ eachStore((store) => {
       [6, 4],
       [104, 6],
     ] as const) {
-      await swapped.query.updateTable('audit_entry').set({ seq: to }).where('seq', '=', from).execute();
+      await swapped.records.updateTable('audit_entry').set({ seq: to }).where('seq', '=', from).execute();
     }
     assert.match(await problems(swapped), /^C\/4 was swapped with C\/6$/);
     const inserted = await endedChain(t, store);
     for (let seq = 20; seq >= 5; seq -= 1)
-      await inserted.query
+      await inserted.records
         .updateTable('audit_entry')
         .set({ seq: seq + 1 })
         .where('seq', '=', seq)
         .execute();
     await sql`insert into audit_entry select chain, 5, kind, call, at, total, principal, adapter, facts, mac from audit_entry
-      where seq = 4`.execute(inserted.query);
+      where seq = 4`.execute(inserted.records);
     assert.match(await problems(inserted), /^C\/5 was inserted$/);
   });
 
@@ -244,27 +252,27 @@ eachStore((store) => {
     const chains = await database.read.selectFrom('audit_chain').select('chain').orderBy('started_at').orderBy('chain').execute();
     const last = chains.map(({ chain }) => chain).find((chain) => checkpoints.at(-1)?.chain === chain) ?? '';
     // Somebody with access to the store can cut off the end of the last chain; only the checkpoint reveals that.
-    await database.query.deleteFrom('audit_entry').where('chain', '=', last).where('seq', '>', 2).execute();
-    await database.query.updateTable('audit_chain').set({ ended_at: null }).where('chain', '=', last).execute();
+    await database.records.deleteFrom('audit_entry').where('chain', '=', last).where('seq', '>', 2).execute();
+    await database.records.updateTable('audit_chain').set({ ended_at: null }).where('chain', '=', last).execute();
     assert.equal(await problems(database), '');
     assert.match(await problems(database, checkpoints), /^C\/3 to C\/4 were cut off: the checkpoint of 2026\S+ names C\/4$/m);
     const other = chains.map(({ chain }) => chain).find((chain) => chain !== last) ?? '';
-    await database.query.deleteFrom('audit_entry').where('chain', '=', other).execute();
-    await database.query.deleteFrom('audit_chain').where('chain', '=', other).execute();
+    await database.records.deleteFrom('audit_entry').where('chain', '=', other).execute();
+    await database.records.deleteFrom('audit_chain').where('chain', '=', other).execute();
     assert.match(await problems(database), /^the chain .* was removed: the beginning of/);
   });
 
   test('R95: verification names the first missing record of a chain whose end was cut off, and has a successor', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const { log } = await begin(database);
     for (let calls = 0; calls < 4; calls += 1) await act(log);
     await log.close();
     const { log: next } = await begin(database);
     await next.close();
     const [ended] = await database.read.selectFrom('audit_chain').select('chain').where('linked_seq', '>', 0).execute();
-    await database.query.updateTable('audit_chain').set({ ended_at: null }).execute();
+    await database.records.updateTable('audit_chain').set({ ended_at: null }).execute();
     const cutFrom = (seq: number): Promise<unknown> =>
-      database.query
+      database.records
         .deleteFrom('audit_entry')
         .where('chain', '=', ended?.chain ?? '')
         .where('seq', '>=', seq)
@@ -276,7 +284,7 @@ eachStore((store) => {
   });
 
   test('pruning leaves a chain that can be verified, and deletes no call that may be in progress', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const { log, reader, clock } = await begin(database);
     await act(log);
     await log.intend({ ...call, requestId: 'under way' });
@@ -295,12 +303,12 @@ eachStore((store) => {
     await act(log);
     await log.close();
     assert.equal(await problems(database), '');
-    await database.query.updateTable('audit_chain').set({ pruned_before: 1 }).execute();
+    await database.records.updateTable('audit_chain').set({ pruned_before: 1 }).execute();
     assert.match(await problems(database), /the beginning of chain .* was removed, but not by a gateway/);
   });
 
   test('pages have no gap and no repetition while records are written', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const { log, reader, clock } = await begin(database);
     for (let count = 0; count < 25; count += 1) {
       await act(log, { ...call, requestId: String(count) });
@@ -323,7 +331,7 @@ eachStore((store) => {
   });
 
   test('records of one millisecond are listed, found and verified one by one, in both orders and with any page size', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const { log, reader, clock } = await begin(database);
     const who = (count: number): string => (count % 3 === 0 ? 'ann' : 'bob');
     for (let count = 0; count < 90; count += 1) {
@@ -372,7 +380,7 @@ eachStore((store) => {
   });
 
   test('R95: verification names the entry in which one record was changed or removed, or whose search columns were changed', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const { log } = await begin(database);
     for (const principal of ['ann', 'bob', 'carol']) log.record({ event: 'request', principal });
     await log.close();
@@ -380,7 +388,7 @@ eachStore((store) => {
     assert.equal(whole?.kind, 'records');
     const facts = whole.facts;
     const change = (changed: { facts?: string; principal?: string }): Promise<unknown> =>
-      database.query.updateTable('audit_entry').set(changed).where('seq', '=', 2).execute();
+      database.records.updateTable('audit_entry').set(changed).where('seq', '=', 2).execute();
     for (const other of [facts.replace('bob', 'mallory'), facts.replace(',{"event":"request","principal":"bob"}', '')]) {
       assert.notEqual(other, facts);
       await change({ facts: other });
@@ -393,7 +401,7 @@ eachStore((store) => {
   });
 
   test('records of two gateways with one time are all listed, and are found by names that databases cannot store unchanged', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const clock = clockAt();
     const { log, reader } = await begin(database, { clock });
     const { log: other } = await begin(database, { clock });
@@ -415,7 +423,7 @@ eachStore((store) => {
   });
 
   test('a record of the gateway itself has its own entry', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const { log } = await begin(database);
     log.record({ event: 'request', principal: 'ann' });
     log.record({ event: 'configuration', detail: 'taken in again' });
@@ -429,7 +437,7 @@ eachStore((store) => {
   });
 
   test('a cursor from before records were combined continues at its position', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const { log, reader } = await begin(database);
     for (let count = 0; count < 3; count += 1) log.record({ event: 'request', requestId: String(count) });
     await log.close();
@@ -450,14 +458,14 @@ eachStore((store) => {
   });
 
   test('a request for a rare name does not read the whole log', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const { log, reader, clock } = await begin(database);
     t.after(() => log.close());
     await act(log, { ...call, principal: 'rare', adapter: 'old' });
     const others = { chain: 'others', kind: 'record', call: 0, total: 0, principal: 'ann', adapter: 'NSO', facts: '{}', mac: '' };
     for (let seq = 1; seq <= 20_500; seq += 500) {
       const rows = Array.from({ length: 500 }, (_, index) => ({ ...others, seq: seq + index, at: clock.now() + seq + index }));
-      await database.query.insertInto('audit_entry').values(rows).execute();
+      await database.records.insertInto('audit_entry').values(rows).execute();
     }
     for (const filter of [{ principal: 'rare' }, { adapter: 'old' }]) {
       const first = await reader.list({ limit: 5, ...filter });
@@ -472,11 +480,11 @@ eachStore((store) => {
 });
 
 test('verification does not report a chain whose gateway could not write its last record', async (t) => {
-  const database = await sqliteStore.openAudit(t);
+  const database = await sqliteStore.open(t);
   const { log } = await begin(database);
   await act(log);
   await sql`create trigger refused before insert on audit_entry when new.facts like '%"end"%' begin
-    select raise(abort, 'no room'); end`.execute(database.query);
+    select raise(abort, 'no room'); end`.execute(database.records);
   await log.close();
   assert.equal(await problems(database), '');
 });

@@ -1,3 +1,4 @@
+import { open } from 'node:fs/promises';
 import type { Clock } from '#base/clock.ts';
 import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
@@ -6,7 +7,6 @@ import type { Database } from '#database/database.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { ChainWriter } from './chain-writer.ts';
 import { checkpointLine } from './checkpoint.ts';
-import { checkpointSink } from './checkpoint-sink.ts';
 import { forgetKeys } from './idempotency-store.ts';
 import type { KeptReplies } from './kept-replies.ts';
 import type { RepeatedRefusals } from './repeated-refusals.ts';
@@ -102,4 +102,21 @@ function createCheckpoints({ log, config, chain, writer }: MaintenanceOptions): 
     }
   };
   return () => (last = last.then(write));
+}
+
+/**
+ * Where checkpoints are written: the log, at any level, or a file (mode 0600). The promise resolves when the line is on the disk
+ * of the file.
+ */
+function checkpointSink(file: string | undefined, log: Log): (line: string) => Promise<void> {
+  if (file === undefined) return async (checkpoint) => log.always('audit checkpoint', { checkpoint });
+  return async (line) => {
+    const handle = await open(file, 'a', 0o600);
+    try {
+      await handle.appendFile(`${line}\n`);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  };
 }

@@ -64,7 +64,7 @@ async function endedCalls(database: Database, clock: TestClock): Promise<number>
 
 eachStore((store) => {
   test('a log above its size loses the oldest calls of all gateways, and no more than necessary', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const clock = clockAt();
     const logs = [await begin(database, clock), await begin(database, clock)];
     for (let count = 10; count < 50; count += 1) {
@@ -92,7 +92,7 @@ eachStore((store) => {
   });
 
   test('pruning stops at its next step when asked, and the log can be verified', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const clock = clockAt();
     const log = await begin(database, clock);
     for (let count = 0; count < 2_500; count += 1) {
@@ -112,7 +112,7 @@ eachStore((store) => {
   });
 
   test('a call that may be in progress is not deleted, however small the size limit', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const clock = clockAt();
     const log = await begin(database, clock);
     await log.intend({ ...call, requestId: 'under way' });
@@ -130,7 +130,7 @@ eachStore((store) => {
 
   test('two gateways that prune at the same time delete no more than one', async (t) => {
     const options = await store.empty(t);
-    const [one, two] = [await store.openAudit(t, options), await store.openAudit(t, options)];
+    const [one, two] = [await store.open(t, options), await store.open(t, options)];
     const clock = clockAt();
     const log = await begin(one, clock);
     for (let count = 0; count < 40; count += 1) await act(log, `${count}`);
@@ -160,7 +160,7 @@ eachStore((store) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14 }), async (steps) => {
         const [clock, checkpoints] = [clockAt(), [] as Checkpoint[]];
-        const database = await store.openAudit(t);
+        const database = await store.open(t);
         const logs = [await begin(database, clock, checkpoints), await begin(database, clock, checkpoints)];
         for (const [number, one] of steps.entries()) {
           if (one.do === 'pass') clock.pass(one.seconds * 1000);

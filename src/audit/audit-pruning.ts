@@ -63,7 +63,7 @@ export function createPruningRound(options: PruningOptions): () => Promise<Pruni
   return async () => {
     const endedBefore = inProgressSince(options);
     const limits = { endedBefore, tooOld: Math.min(endedBefore, clock.now() - retention), maxSize };
-    return await database.exclusively('audit_chain', (transaction) => pruneSome(transaction, limits, sizeOfKeys()));
+    return await database.exclusively('audit_chain', (transaction) => pruneSome(transaction, limits, sizeOfKeys()), 'records');
   };
 }
 

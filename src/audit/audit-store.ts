@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Database } from '#database/database.ts';
-import { insertRows } from '#database/parameter-rows.ts';
+import { jsonRows } from '#database/json-rows.ts';
 import type { Tables } from '#database/tables.ts';
 import type { ChainedEntry, ChainLink } from './audit-entry.ts';
 import { type AuditKey, newAuditKey, readAuditKey } from './audit-key.ts';
@@ -47,11 +47,11 @@ interface BeginOptions {
 }
 
 export function createAuditStore(database: Database): AuditStore {
-  const { query, dialect } = database;
+  const { records, dialect } = database;
   const write = createDurableWriter(database);
   return {
     begin: (options) =>
-      query.transaction().execute(async (transaction) => {
+      records.transaction().execute(async (transaction) => {
         const key = await auditKey(transaction, options.at);
         const there = await headOf(transaction, options.chain);
         if (there !== undefined) return { key, head: there };
@@ -80,19 +80,19 @@ export function createAuditStore(database: Database): AuditStore {
             .where('linked_seq', '<', seq)
             .execute();
         }
-        await insert[dialect](transaction, [first]);
+        await insert(transaction, dialect, [first]);
         return { key, head: { seq: first.seq, mac: first.mac, at: first.at, total: first.total } };
       }),
     append: (entries, { keys, permits }, durability) =>
       write(durability, async (connection) => {
         if (keys.length === 0 && permits.length === 0) {
-          await insert[dialect](connection, entries);
+          await insert(connection, dialect, entries);
           return;
         }
         await connection.transaction().execute(async (transaction) => {
           await applyKeyChanges(transaction, keys, dialect);
           await usePermits(transaction, permits);
-          await insert[dialect](transaction, entries);
+          await insert(transaction, dialect, entries);
         });
       }),
     beat: (chain, aliveUntil) =>
@@ -100,7 +100,7 @@ export function createAuditStore(database: Database): AuditStore {
         await connection.updateTable('audit_chain').set({ alive_until: aliveUntil }).where('chain', '=', chain).execute();
       }),
     end: async (chain, at) =>
-      void (await query.updateTable('audit_chain').set({ ended_at: at }).where('chain', '=', chain).execute()),
+      void (await records.updateTable('audit_chain').set({ ended_at: at }).where('chain', '=', chain).execute()),
   };
 }
 
@@ -114,19 +114,21 @@ async function usePermits(transaction: Transaction<Tables>, permits: AppendChang
 
 /**
  * Runs writes with the durability that they need. In SQLite, the pragma `synchronous` decides: a commit flushes the write-ahead
- * log (FULL) or does not (NORMAL, sqlite.org/pragma.html). A flush includes all earlier commits. The writer opens with FULL, and
- * has one connection.
+ * log (FULL) or does not (NORMAL, sqlite.org/pragma.html). A flush includes all earlier commits. The writer has one
+ * connection, whose other users need FULL.
  */
-function createDurableWriter({ query, dialect }: Database) {
-  let current: Durability = 'disk';
+function createDurableWriter({ records, dialect }: Database) {
   return (wanted: Durability, work: (connection: Database['query']) => Promise<void>): Promise<void> => {
-    if (dialect === 'postgres') return work(query);
-    return query.connection().execute(async (connection) => {
-      const changed = current !== wanted;
-      current = wanted;
-      // The worker executes statements in the order of arrival, so the work need not wait for the pragma.
-      const set = sql.raw(`pragma synchronous = ${wanted === 'disk' ? 'full' : 'normal'}`);
-      await Promise.all([changed ? set.execute(connection) : undefined, work(connection)]);
+    if (dialect === 'postgres') return work(records);
+    if (wanted === 'disk') return records.connection().execute(work);
+    return records.connection().execute(async (connection) => {
+      const set = (mode: 'full' | 'normal'): Promise<unknown> => sql.raw(`pragma synchronous = ${mode}`).execute(connection);
+      try {
+        // The worker executes statements in the order of arrival, so the work need not wait for the pragma.
+        await Promise.all([set('normal'), work(connection)]);
+      } finally {
+        await set('full');
+      }
     });
   };
 }
@@ -175,23 +177,23 @@ async function openEnds(transaction: Transaction<Tables>): Promise<readonly Chai
   return rows.map(({ chain, seq, mac }) => ({ chain, seq, mac }));
 }
 
-const columns = 'chain, seq, kind, call, at, total, principal, adapter, facts, mac';
+const columns = {
+  chain: 'text',
+  seq: 'bigint',
+  kind: 'text',
+  call: 'bigint',
+  at: 'bigint',
+  total: 'bigint',
+  principal: 'text',
+  adapter: 'text',
+  facts: 'text',
+  mac: 'text',
+} as const;
 
-type Inserting = (query: Database['query'], entries: readonly ChainedEntry[]) => Promise<void>;
+const columnNames = Object.keys(columns) as (keyof typeof columns)[];
 
-const insert: Readonly<Record<Database['dialect'], Inserting>> = {
-  async sqlite(query, entries) {
-    await query.executeQuery(insertRows(`audit_entry (${columns})`, entries.map(asRow)));
-  },
-  // One parameter with one text for any number of entries, so that PostgreSQL plans the statement only once.
-  async postgres(query, entries) {
-    await sql`insert into audit_entry (${sql.raw(columns)})
-      select value ->> 0, (value ->> 1)::bigint, value ->> 2, (value ->> 3)::bigint, (value ->> 4)::bigint, (value ->> 5)::bigint,
-        value ->> 6, value ->> 7, value ->> 8, value ->> 9
-      from json_array_elements(${JSON.stringify(entries.map(asRow))}::json)`.execute(query);
-  },
-};
-
-function asRow({ chain, seq, kind, call, at, total, principal, adapter, facts, mac }: ChainedEntry): readonly unknown[] {
-  return [chain, seq, kind, call, at, total, principal, adapter, facts, mac];
+async function insert(query: Database['query'], dialect: Database['dialect'], entries: readonly ChainedEntry[]): Promise<void> {
+  const rows = entries.map((entry) => columnNames.map((name) => entry[name]));
+  await sql`insert into audit_entry (${sql.join(columnNames.map((name) => sql.ref(name)))})
+    select * from ${jsonRows(dialect, columns, rows)}`.execute(query);
 }

@@ -39,7 +39,7 @@ const part = (database: Database, after?: VerificationOptions['after']): Promise
 
 eachStore((store) => {
   test('R95: the parts of a verification have together what one verification has', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     await twoChains(database);
     const whole = await verifyAudit(database);
     assert.deepEqual([whole.chains, whole.records, whole.problems, whole.next], [2, 804, [], undefined]);
@@ -57,19 +57,19 @@ eachStore((store) => {
   });
 
   test('R95: a verification goes on over a place that was pruned meanwhile, and reports one that was removed', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const clock = await twoChains(database);
     const { next } = await part(database);
     assert.ok(next !== undefined && next.seq > 0);
     const { chain, seq } = next;
-    await database.query
+    await database.records
       .updateTable('audit_entry')
       .set({ mac: 'changed' })
       .where('chain', '=', chain)
       .where('seq', '=', seq + 1)
       .execute();
     assert.deepEqual((await part(database, next)).problems, [`${chain}/${seq + 1} was changed`]);
-    await database.query.deleteFrom('audit_entry').where('chain', '=', chain).where('seq', '=', seq).execute();
+    await database.records.deleteFrom('audit_entry').where('chain', '=', chain).where('seq', '=', seq).execute();
     assert.deepEqual((await part(database, next)).problems, [`${chain}/${seq} was removed while the log was verified`]);
     // Everything of the first chain, whose gateway has ended.
     await createAuditPruning({ database, clock, retention: 5_400_000, longestCall: () => longestCall })();

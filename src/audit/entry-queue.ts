@@ -1,10 +1,9 @@
-import { inCheckPhase } from '#base/check-phase.ts';
+import { setImmediate } from 'node:timers/promises';
 import { GatewayError } from '#base/gateway-error.ts';
 import { StatementRefused } from '#database/store-failure.ts';
 import type { ChainWriter } from './chain-writer.ts';
 import type { UnchainedEntry } from './hash-chain.ts';
 import { IntentsRefused } from './key-change.ts';
-import { type Waiting, WaitingEntries } from './waiting-entries.ts';
 
 /**
  * How many entries one statement writes at most. A batch also starts when this many entries wait, because each batch costs about
@@ -12,12 +11,23 @@ import { type Waiting, WaitingEntries } from './waiting-entries.ts';
  * intent also waits for the batch before its own.
  */
 const batchSize = 250;
-/** How many background entries may wait, and their size in bytes. Further entries are dropped and counted. */
+/** How many background entries may wait, and their size in characters. Further entries are dropped and counted. */
 const waitingAtMost = 10_000;
 const sizeAtMost = 33_554_432;
 /** Milliseconds. */
 const usualDelay = 500;
 const delayAfterFailure = 1_000;
+
+/** An entry that waits to be written. */
+interface Waiting {
+  readonly entry: UnchainedEntry;
+  /**
+   * `ahead`: its call waits until it is durable. `awaited`: its caller waits, but a failure of the store does not reject it.
+   * `background`: no call waits for it.
+   */
+  readonly kind: 'ahead' | 'awaited' | 'background';
+  readonly promise?: { readonly resolve: () => void; readonly reject: (error: Error) => void };
+}
 
 interface EntryQueueOptions {
   readonly writer: Pick<ChainWriter, 'append' | 'recover'>;
@@ -35,7 +45,9 @@ interface EntryQueueOptions {
 export class EntryQueue {
   readonly #options: EntryQueueOptions;
   readonly #urgent: Waiting[] = [];
-  readonly #background = new WaitingEntries();
+  readonly #background: Waiting[] = [];
+  /** Of the background entries. */
+  #size = 0;
   #dropped = 0;
   /** Dropped entries that no written entry has reported. */
   #unreported = 0;
@@ -77,7 +89,7 @@ export class EntryQueue {
   /** Writes the entry within a second. */
   writeInBackground(entry: UnchainedEntry): void {
     this.#keep({ entry, kind: 'background' });
-    const isDue = this.#background.count >= batchSize && !this.#isBackingOff && !this.#closed;
+    const isDue = this.#background.length >= batchSize && !this.#isBackingOff && !this.#closed;
     if (isDue) void this.#write();
     else this.#writeAfter(usualDelay);
   }
@@ -114,7 +126,7 @@ export class EntryQueue {
   }
 
   get #left(): number {
-    return this.#background.count + this.#inDoubt.length;
+    return this.#background.length + this.#inDoubt.length;
   }
 
   #promised(entry: UnchainedEntry, kind: 'ahead' | 'awaited'): Promise<void> {
@@ -125,12 +137,22 @@ export class EntryQueue {
   }
 
   #keep(waiting: Waiting): void {
-    if (this.#background.count >= waitingAtMost || this.#background.size >= sizeAtMost) this.#drop(1);
-    else this.#background.push(waiting);
+    if (this.#background.length >= waitingAtMost || this.#size >= sizeAtMost) {
+      this.#drop(1);
+      return;
+    }
+    this.#background.push(waiting);
+    this.#size += sizeOf(waiting);
+  }
+
+  #takeBackground(count: number): readonly Waiting[] {
+    const taken = this.#background.splice(0, count);
+    for (const waiting of taken) this.#size -= sizeOf(waiting);
+    return taken;
   }
 
   #keepBefore(earlier: readonly Waiting[]): void {
-    const later = this.#background.take(this.#background.count);
+    const later = this.#takeBackground(this.#background.length);
     for (const waiting of [...earlier, ...later]) this.#keep(waiting);
   }
 
@@ -157,7 +179,7 @@ export class EntryQueue {
       this.#running = undefined;
       // Entries that arrived after the last check.
       if (this.#urgent.length > 0) void this.#write();
-      else if (this.#background.count > 0) this.#writeAfter(usualDelay);
+      else if (this.#background.length > 0) this.#writeAfter(usualDelay);
     });
     return this.#running;
   }
@@ -171,11 +193,11 @@ export class EntryQueue {
         return;
       }
       // Entries of the same iteration of the event loop go into the same batch.
-      await new Promise<void>(inCheckPhase);
+      await setImmediate();
       const batch = this.#nextBatch();
       if (batch.length === 0) return;
       if (!(await this.#tryToWrite(batch))) return;
-    } while (this.#urgent.length > 0 || this.#background.count >= batchSize);
+    } while (this.#urgent.length > 0 || this.#background.length >= batchSize);
   }
 
   /** Resolves with true if the store accepted the batch. */
@@ -205,7 +227,7 @@ export class EntryQueue {
     const urgent = this.#urgent.splice(0, batchSize - notice.length);
     // Entries of a chain are in the order of time. The background entries came before the urgent ones of this batch, except those
     // that came while the last batch was written.
-    return [...notice, ...this.#background.take(batchSize - notice.length - urgent.length), ...urgent];
+    return [...notice, ...this.#takeBackground(batchSize - notice.length - urgent.length), ...urgent];
   }
 
   #markReported(): void {
@@ -264,6 +286,10 @@ function withoutRefused(batch: readonly Waiting[], refused: IntentsRefused): rea
   const isRefused = ({ kind, entry }: Waiting): boolean => kind === 'ahead' && refused.calls.has(entry.call);
   for (const { promise } of batch.filter(isRefused)) promise?.reject(refused);
   return batch.filter((waiting) => !isRefused(waiting));
+}
+
+function sizeOf({ entry: { facts, key } }: Waiting): number {
+  return facts.length + (key?.kind === 'end' ? (key.reply?.length ?? 0) : 0);
 }
 
 function isIntent({ kind, entry }: Waiting): boolean {

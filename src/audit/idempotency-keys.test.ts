@@ -24,7 +24,7 @@ function isCall(intended: Intended | EarlierReply): asserts intended is Intended
 async function make(log: AuditLog, one: IdempotentRequest, reply: string): Promise<void> {
   const intended = await log.intendOnce(call, one);
   isCall(intended);
-  await intended.outcome(call, { kind: 'end', state: 'done', reply: sealed(one, reply) });
+  await intended.outcome(call, { kind: 'end', state: 'done', reply: sealed(one, Buffer.from(reply)) });
 }
 
 async function twoGateways(database: Database, clock: Clock): Promise<readonly [AuditLog, AuditLog]> {
@@ -35,7 +35,7 @@ async function twoGateways(database: Database, clock: Clock): Promise<readonly [
 
 eachStore((store) => {
   test('a key is kept for 24 hours, also by other gateways and after its own gateway has ended', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     let now = Date.UTC(2026, 10, 21);
     const clock = { now: () => now, monotonic: () => now };
     const [first, second] = await twoGateways(database, clock);
@@ -45,17 +45,17 @@ eachStore((store) => {
     t.after(() => second.close());
     now += day - 1;
     await forgetKeys(database, now);
-    assert.deepEqual(await second.intendOnce(call, one), { earlierReply: 'the reply' });
+    assert.deepEqual(await second.intendOnce(call, one), { earlierReply: Buffer.from('the reply') });
     now += 2;
     await make(second, one, 'a new one');
-    assert.deepEqual(await second.intendOnce(call, one), { earlierReply: 'a new one' });
+    assert.deepEqual(await second.intendOnce(call, one), { earlierReply: Buffer.from('a new one') });
     now += day + 1;
     await forgetKeys(database, now);
     assert.deepEqual(await database.read.selectFrom('idempotency_key').selectAll().execute(), []);
   });
 
   test('a key whose gateway was killed is in use while the gateway counts as alive, then its outcome is unknown', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     let now = Date.UTC(2026, 10, 21);
     const clock = { now: () => now, monotonic: () => now };
     const [killed, other] = await twoGateways(database, clock);
@@ -75,7 +75,7 @@ eachStore((store) => {
   });
 
   test('a call that is new takes its key without a look-up, and gets the reply of an earlier call where there is one', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     let reads = 0;
     const counted = new Proxy(database, {
       get(target, name) {
@@ -92,13 +92,13 @@ eachStore((store) => {
     assert.equal(reads, 0);
     const askPermit = () => assert.fail('the permit was asked');
     for (const gateway of [log, other]) {
-      assert.deepEqual(await gateway.intendOnce(call, one), { earlierReply: 'the reply' });
-      assert.deepEqual(await gateway.intendOnce(call, one, askPermit), { earlierReply: 'the reply' });
+      assert.deepEqual(await gateway.intendOnce(call, one), { earlierReply: Buffer.from('the reply') });
+      assert.deepEqual(await gateway.intendOnce(call, one, askPermit), { earlierReply: Buffer.from('the reply') });
     }
   });
 
   test('a call that only reads is made again once its gateway counts as dead', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     let now = Date.UTC(2026, 10, 21);
     const clock = { now: () => now, monotonic: () => now };
     const [killed, other] = await twoGateways(database, clock);
@@ -112,7 +112,7 @@ eachStore((store) => {
   });
 
   test('a call recorded after a long outage of the store is in progress for other gateways too', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     let now = Date.UTC(2026, 10, 21);
     const clock = { now: () => now, monotonic: () => now };
     const [back, other] = await twoGateways(database, clock);
@@ -125,7 +125,7 @@ eachStore((store) => {
   });
 
   test('the store contains no key, payload or reply in clear text', async (t) => {
-    const database = await store.openAudit(t);
+    const database = await store.open(t);
     const clock = { now: () => Date.UTC(2026, 10, 21), monotonic: () => 0 };
     const config = { retention: 90 * day };
     const log = await createAuditLog({ database, clock, log: noLog, version: '1', config, longestCall: () => longest });
@@ -147,15 +147,15 @@ test('R96: different requests have different fingerprints, cannot open each othe
   fc.assert(
     fc.property(parts, parts, anyText(), (left, right, reply) => {
       const [one, other] = [idempotentRequest(left), idempotentRequest(right)];
-      const seal = sealed(one, reply);
-      assert.equal(unsealed(one, seal), reply);
+      const seal = sealed(one, Buffer.from(reply));
+      assert.deepEqual(unsealed(one, seal), Buffer.from(reply));
       if (JSON.stringify(left) === JSON.stringify(right)) return;
       assert.notEqual(one.fingerprint, other.fingerprint);
       assert.throws(() => unsealed(other, seal));
     }),
   );
   const one = idempotentRequest(request);
-  const bytes = Buffer.from(sealed(one, 'the reply'), 'base64');
+  const bytes = Buffer.from(sealed(one, Buffer.from('the reply')), 'base64');
   for (let length = 0; length < bytes.length; length += 1)
     assert.throws(() => unsealed(one, bytes.toString('base64', 0, length)), `cut to ${length} bytes`);
   for (let at = 0; at < bytes.length; at += 1) {

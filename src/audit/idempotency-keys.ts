@@ -7,8 +7,8 @@ import { type IdempotentRequest, unsealed } from './idempotent-request.ts';
 
 /** The reply to an earlier request with the same key and payload. */
 export interface EarlierReply {
-  /** The text that was stored. */
-  readonly earlierReply: string;
+  /** What was stored. */
+  readonly earlierReply: Buffer;
 }
 
 /**

@@ -77,13 +77,13 @@ export async function findKey({ read }: Database, id: string, now: number): Prom
 }
 
 /** Releases the key of a call whose gateway can no longer do so. */
-export async function releaseKey({ query }: Database, { chain, call }: Pick<TakenKey, 'chain' | 'call'>): Promise<void> {
-  await query.deleteFrom('idempotency_key').where('chain', '=', chain).where('call', '=', call).execute();
+export async function releaseKey({ records }: Database, { chain, call }: Pick<TakenKey, 'chain' | 'call'>): Promise<void> {
+  await records.deleteFrom('idempotency_key').where('chain', '=', chain).where('call', '=', call).execute();
 }
 
 /** Deletes keys that no request can match any more. */
-export async function forgetKeys({ query }: Database, now: number): Promise<void> {
-  await query
+export async function forgetKeys({ records }: Database, now: number): Promise<void> {
+  await records
     .deleteFrom('idempotency_key')
     .where('taken_at', '<', now - keptFor)
     .execute();

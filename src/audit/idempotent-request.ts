@@ -46,20 +46,20 @@ const nonceLength = 12;
 const tagLength = 16;
 
 /** AES-256-GCM with a key derived from the request, in base64. */
-export function sealed({ secret }: IdempotentRequest, text: string): string {
+export function sealed({ secret }: IdempotentRequest, content: Buffer): string {
   const nonce = randomBytes(nonceLength);
   const cipher = createCipheriv('aes-256-gcm', derived(secret, 'reply'), nonce, { authTagLength: tagLength });
-  const parts = [nonce, cipher.update(text, 'utf8'), cipher.final()];
+  const parts = [nonce, cipher.update(content), cipher.final()];
   return Buffer.concat([...parts, cipher.getAuthTag()]).toString('base64');
 }
 
-/** Throws if the text was sealed for another request, or changed since. */
-export function unsealed({ secret }: IdempotentRequest, seal: string): string {
+/** Throws if the content was sealed for another request, or changed since. */
+export function unsealed({ secret }: IdempotentRequest, seal: string): Buffer {
   const bytes = Buffer.from(seal, 'base64');
   const end = bytes.length - tagLength;
   const decipher = createDecipheriv('aes-256-gcm', derived(secret, 'reply'), bytes.subarray(0, nonceLength), {
     authTagLength: tagLength,
   });
   decipher.setAuthTag(bytes.subarray(end));
-  return Buffer.concat([decipher.update(bytes.subarray(nonceLength, end)), decipher.final()]).toString('utf8');
+  return Buffer.concat([decipher.update(bytes.subarray(nonceLength, end)), decipher.final()]);
 }

@@ -11,8 +11,8 @@ const call: AuditFacts = { event: 'request', principal: 'ann', adapter: 'NSO', v
 const clock = { now: () => Date.UTC(2026, 10, 21), monotonic: () => performance.now() };
 
 eachStore((store) => {
-  const begin = async (t: Parameters<typeof store.openAudit>[0], maxSize: number, isShort = () => false) => {
-    const database = await store.openAudit(t);
+  const begin = async (t: Parameters<typeof store.open>[0], maxSize: number, isShort = () => false) => {
+    const database = await store.open(t);
     const config = { retention: 1e10, maxSize };
     const log = await createAuditLog({ database, clock, log: noLog, version: '1', config, longestCall: () => 300_000, isShort });
     t.after(() => log.close());
@@ -46,7 +46,7 @@ eachStore((store) => {
       const request = idempotentRequest({ caller: 'ann', route: 'POST /x', key, payload: [] });
       const intended = await log.intendOnce(call, request);
       assert.ok(!('earlierReply' in intended));
-      const reply = sealed(request, 'x'.repeat(3_000));
+      const reply = sealed(request, Buffer.alloc(3_000, 'x'));
       const keeps = log.keepsReply(reply.length);
       await intended.outcome(call, { kind: 'end', state: 'done', ...(keeps && { reply }) });
       return keeps;

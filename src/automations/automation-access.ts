@@ -2,7 +2,7 @@ import { type Operation, operations, runRoles } from '#access/operations.ts';
 import { hasRole, type Principal, type Role } from '#access/principal.ts';
 import type { Rights } from '#access/rights.ts';
 import { type Automation, readersOf } from './automation.ts';
-import type { Viewer } from './automation-audience-store.ts';
+import type { Viewer } from './automation-visibility-store.ts';
 
 /** The roles that may list and read, and the roles that may write (docs/reference/specification-coverage.md). */
 export const listingRoles = operations.listAutomations satisfies readonly Role[];

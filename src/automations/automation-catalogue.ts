@@ -16,12 +16,12 @@ import {
   refuseTooLarge,
 } from './automation-document.ts';
 import { type ImportedLine, type ImportResult, importAutomations } from './automation-import.ts';
-import { automationOf, ownedText, taggedText } from './automation-row.ts';
+import { documentText, parseDocument, taggedText } from './automation-row.ts';
 import { type AutomationStore, type AutomationWriter, createAutomationStore, type StoredAutomation } from './automation-store.ts';
 import { refuseDelegation, type WhyNotWriter } from './delegation.ts';
 import { entityTag, type Preconditions, requireMatch } from './entity-tag.ts';
 import type { ListOptions } from './list-options.ts';
-import { factsBesides, type OwnerFacts, runFields, withFactsOf, withRunFacts } from './run-facts.ts';
+import { runFields, withFactsOf } from './run-facts.ts';
 import { patchOfNextRun, withSettledSchedule } from './settled-schedule.ts';
 
 /** One page of a listing, with the values in effect. */
@@ -75,8 +75,6 @@ export interface AutomationCatalogue {
   export(principal: Principal): ReturnType<AutomationStore['export']>;
   /** The automation, for runs, which need no principal. */
   find(id: string): Promise<Automation | undefined>;
-  /** See `AutomationStore.noteRun`; for runs, which need no principal. */
-  noteRun: AutomationStore['noteRun'];
   /** See `CatalogueChanges`. */
   onChange: AutomationStore['onChange'];
 }
@@ -115,7 +113,7 @@ export function createAutomationCatalogue(options: AutomationCatalogueOptions): 
     async read({ principal, id }) {
       const stored = isId(id) ? await store.read(id) : undefined;
       if (stored === undefined || !mayRead(rights, principal, 'readAutomation', stored.automation)) throw notFound();
-      return stateOf(stored.automation, stored.owned);
+      return stateOf(stored.automation);
     },
     replace: (request) =>
       changeOne({ store, rights, operation: 'replaceAutomation' }, request, async (writer, { automation: current }) => {
@@ -124,25 +122,23 @@ export function createAutomationCatalogue(options: AutomationCatalogueOptions): 
         return put(writer, changed(request, current, settled));
       }),
     patch: (request) =>
-      changeOne({ store, rights, operation: 'patchAutomation' }, request, async (writer, { automation: current, facts }) => {
+      changeOne({ store, rights, operation: 'patchAutomation' }, request, async (writer, { automation: current, givenNext }) => {
         const { patch, principal } = request;
         const settled = settle(mergePatch(current, patch) as Automation, { current, patch });
         await refuseNext('patchAutomation', { principal, current, next: settled }, options);
-        const { nextRunAt, ...kept } = factsBesides(patch, facts);
-        const keepsNext = nextRunAt !== undefined && settled.nextRunAt === current.nextRunAt;
-        return put(writer, changed(request, current, settled), { ...kept, ...(keepsNext && { nextRunAt }) });
+        const keepsNext = patchOfNextRun(patch) === 'kept' && settled.nextRunAt === current.nextRunAt;
+        return put(writer, changed(request, current, settled), keepsNext ? givenNext : undefined);
       }),
     remove: (request) =>
-      changeOne({ store, rights, operation: 'deleteAutomation' }, request, async (_writer, { automation, owned }) =>
-        stateOf(automation, owned),
+      changeOne({ store, rights, operation: 'deleteAutomation' }, request, async (_writer, { automation }) =>
+        stateOf(automation),
       ),
     import({ principal, source }) {
-      if (principal.roles.includes('admin')) return importAutomations({ store, source });
-      return importAutomations({ store, source, judge: (line) => judgeLine(line, principal, options) });
+      const judge = principal.roles.includes('admin') ? undefined : (line: ImportedLine) => judgeLine(line, principal, options);
+      return store.importing(() => importAutomations({ store, source, judge }));
     },
     export: (principal) => shownOf(store.export(), (each) => mayRead(rights, principal, 'exportAutomations', each)),
     find: async (id) => (isId(id) ? (await store.read(id))?.automation : undefined),
-    noteRun: (id, facts) => store.noteRun(id, facts),
     onChange: (listener) => store.onChange(listener),
   };
 }
@@ -160,7 +156,7 @@ function changesOnlyRunFacts(current: Automation, settled: Settled): boolean {
   if (runFields.every((field) => current[field] === settled[field])) return false;
   const text = ({ data, ...rest }: Settled): string => {
     const { lastUpdated: _last, scheduleFrom: _from, ...owned }: AutomationData = data ?? {};
-    return ownedText({ ...rest, _id: current._id, lastModifiedBy: '', data: owned });
+    return taggedText({ ...rest, _id: current._id, lastModifiedBy: '', data: owned });
   };
   return text(current) === text(settled);
 }
@@ -176,7 +172,7 @@ async function changeOne<T>(
     const stored = await writer.read(id);
     if (stored === undefined || !maySee(rights, principal, operation, stored.automation)) throw notFound();
     if (!mayChange(rights, principal, operation, stored.automation)) throw notWritable();
-    requireMatch(preconditions, entityTag(taggedText(stored.owned)));
+    requireMatch(preconditions, entityTag(taggedText(stored.automation)));
     await writer.remove([id]);
     return work(writer, stored);
   });
@@ -189,7 +185,7 @@ async function listShown(
 ): Promise<AutomationListing> {
   const viewer = viewerOf(rights, principal);
   const { list, total } = await store.list({ options, viewer, principal: principal.id });
-  const isShown = (text: string): boolean => mayRead(rights, principal, 'listAutomations', automationOf(text));
+  const isShown = (text: string): boolean => mayRead(rights, principal, 'listAutomations', parseDocument(text));
   return { list: viewer.workflows ? list.filter(isShown) : list, total, skip: options.skip, limit: options.limit };
 }
 
@@ -223,18 +219,18 @@ async function* shownOf(
   batches: ReturnType<AutomationStore['export']>,
   isShown: (automation: Automation) => boolean,
 ): ReturnType<AutomationStore['export']> {
-  for await (const texts of batches) yield texts.filter((text) => isShown(automationOf(text)));
+  for await (const texts of batches) yield texts.filter((text) => isShown(parseDocument(text)));
 }
 
-async function put(writer: AutomationWriter, automation: Automation, kept?: Partial<OwnerFacts>): Promise<AutomationState> {
+async function put(writer: AutomationWriter, automation: Automation, givenNext?: string): Promise<AutomationState> {
   refuseTooLarge(automation);
-  const [conflict] = await writer.insert([automation], kept);
+  const [conflict] = await writer.insert([automation], givenNext);
   if (conflict !== undefined) throw nameTaken(automation.name);
   return stateOf(automation);
 }
 
-function stateOf(automation: Automation, owned = ownedText(automation)): AutomationState {
-  return { id: automation._id, name: automation.name, text: withRunFacts(owned, automation), tag: entityTag(taggedText(owned)) };
+function stateOf(automation: Automation): AutomationState {
+  return { id: automation._id, name: automation.name, text: documentText(automation), tag: entityTag(taggedText(automation)) };
 }
 
 function notFound(): GatewayError {

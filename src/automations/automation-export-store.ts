@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import type { Database } from '#database/database.ts';
-import { type AlphabeticalPlace, placed } from './automation-block-store.ts';
-import { ownerFactColumns } from './automation-row.ts';
-import { hasNotes, textsOf } from './run-fact-store.ts';
+import type { Tables } from '#database/tables.ts';
+import { documentRows } from './automation-list-store.ts';
+import { automationOf, documentText } from './automation-row.ts';
 
 /** Documents of an export that are in memory at a time; one is 1 MiB at most. */
 const exportedAtOnce = 50;
@@ -16,22 +16,19 @@ export async function* exportAutomations({
   try {
     // The caller may read slowly, and this transaction holds no lock that others wait for.
     if (dialect === 'postgres') await sql`set local idle_in_transaction_session_timeout = 60000`.execute(moment);
-    // Reads the notes first (run-fact-store.ts).
-    const isNoted = await hasNotes(moment);
-    let last: AlphabeticalPlace = { nameKey: new Uint8Array(), name: new Uint8Array() };
+    let last: Pick<Tables['automation'], 'name_key' | 'name'> = { name_key: new Uint8Array(), name: new Uint8Array() };
     for (;;) {
-      const rows = await moment
-        .selectFrom('automation')
-        .select(['id', 'name_key', 'name', 'document', ...ownerFactColumns])
-        .where(placed('>', last))
+      const rows = await documentRows(moment)
+        .select(['name_key', 'name'])
+        .where(sql<SqlBool>`(name_key, name) > (${last.name_key}, ${last.name})`)
         .orderBy('name_key')
         .orderBy('name')
         .limit(exportedAtOnce)
         .execute();
       const end = rows.at(-1);
       if (end === undefined) return;
-      yield await textsOf(moment, { rows, isNoted });
-      last = { nameKey: end.name_key, name: end.name };
+      yield rows.map((row) => documentText(automationOf(row)));
+      last = end;
     }
   } finally {
     await moment.rollback().execute();

@@ -6,13 +6,12 @@ import { createProblemList } from '#json/problem-list.ts';
 import type { Automation } from './automation.ts';
 import { generateId, readImported } from './automation-document.ts';
 import { inputPointer, withInput } from './automation-input.ts';
-import { documentText } from './automation-row.ts';
+import { documentText, parseDocument } from './automation-row.ts';
 import { documentLimits } from './automation-schema.ts';
 import type { AutomationStore, AutomationWriter, Conflict } from './automation-store.ts';
-import { type ImportSpool, openSpool } from './import-spool.ts';
 import { type NdjsonLine, ndjsonLines } from './ndjson-lines.ts';
 
-/** The progress of an import. Every line is read and validated before the first is written. */
+/** The progress of an import. Every line of a transaction is read and validated before its first is written. */
 interface ImportProgress {
   readonly step: 'reading' | 'writing';
   /** Documents read, or written. */
@@ -39,79 +38,172 @@ interface ImportOptions {
   readonly source: AsyncIterable<Buffer>;
   /** Throws a GatewayError where the line may not be stored. Absent: every line may be. */
   readonly judge?: ((line: ImportedLine) => Promise<void>) | undefined;
-  /** Aborts the import with its reason, until the import ends; then nothing is changed. */
+  /** Aborts the import with its reason, until the transaction ends; then it changes nothing. */
   readonly interruption?: AbortSignal | undefined;
   /** Called often. */
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
+  /** Called after each transaction, with its last line. */
+  readonly onStored?: ((line: number) => void) | undefined;
 }
 
+/** What one transaction takes. All of its documents are in memory. */
+const importLimits = { documents: 20_000, bytes: 64 * 1024 ** 2 } as const;
+
 /**
- * Imports documents as they are, all or nothing. A document replaces the one with the same `_id`. Rejects with `invalid-request` (400) and
- * all bad lines, by the pointers `/LINE/field`. Where names of other automations are the only problem, it rejects with `automation-exists`
- * (409). The first write to the store follows the last line.
+ * Imports documents as they are in one transaction, all or nothing. A document replaces the one with the same `_id`. Rejects with
+ * `invalid-request` (400) and all bad lines, by the pointers `/LINE/field`, and with `import-too-large` (413) beyond the limits. Where names
+ * of other automations are the only problem, it rejects with `automation-exists` (409).
  */
-export async function importAutomations({
-  store,
-  source,
-  judge: judgeRights,
-  interruption,
-  onProgress,
-}: ImportOptions): Promise<ImportResult> {
-  const spool = await openSpool();
+export function importAutomations(options: ImportOptions): Promise<ImportResult> {
+  return importAll(options, () => {
+    throw new GatewayError(
+      'import-too-large',
+      `An import takes at most ${importLimits.documents} documents and ${importLimits.bytes / 1024 ** 2} MiB; nothing was changed. Send the rest as further imports.`,
+    );
+  });
+}
+
+/** As `importAutomations`, for any number of documents, in several transactions. After a rejection what `onStored` named stays. */
+export function importPortions(options: ImportOptions): Promise<ImportResult> {
+  return importAll(options, () => {});
+}
+
+/** `onFull` is called where a transaction is full, and there is another line. */
+async function importAll(options: ImportOptions, onFull: () => void): Promise<ImportResult> {
+  const { store, judge: judgeRights, interruption, onProgress, onStored } = options;
+  const result = { imported: 0, replaced: 0 };
+  const reader = createReader(options);
   try {
-    const faults = createFaults();
-    const bytes = await readAll({ source, spool, faults, interruption, onProgress });
-    return await store.change(async (writer) => {
-      if (judgeRights !== undefined && faults.count === 0) await judgeLines(writer, spool, judgeRights);
-      const replaced = await removeAll(writer, spool, interruption);
-      const { imported, refused } = await insertAll(writer, spool, (lines) => {
+    for (let stored = 0; ; ) {
+      const { portion, bytes, isLast } = await reader.read(stored, result.imported);
+      if (!isLast) onFull();
+      const written = (documents: number): void => {
         interruption?.throwIfAborted();
-        onProgress?.({ step: 'writing', lines, bytes });
+        onProgress?.({ step: 'writing', lines: result.imported + documents, bytes });
+      };
+      result.replaced += await store.change(async (writer) => {
+        if (judgeRights !== undefined) await portion.judge(writer, judgeRights);
+        return await portion.write(writer, written);
       });
-      // Rolls the change back. The good lines were inserted too, so that the error names their conflicts together with the bad lines.
-      if (faults.count > 0 || refused.length > 0) throw await importError(faults, refused, spool);
-      return { imported, replaced };
-    });
+      result.imported += portion.lines;
+      stored = portion.lastLine;
+      onStored?.(stored);
+      if (isLast) return result;
+    }
   } finally {
-    await spool.close();
+    await reader.close();
   }
 }
 
-/** Lines validated in one iteration of the event loop. */
-const validatedAtOnce = 20;
-
-/** Adds good documents to the spool, and the problems of bad lines to the faults. Answers how many bytes it read. */
-async function readAll({
-  source,
-  spool,
-  faults,
-  interruption,
-  onProgress,
-}: Omit<ImportOptions, 'store'> & { readonly spool: ImportSpool; readonly faults: Faults }): Promise<number> {
-  let [lines, bytes] = [0, 0];
+/** Reads the lines of one transaction after the other. */
+function createReader({ source, interruption, onProgress }: ImportOptions) {
+  let bytes = 0;
   const counted = async function* (): AsyncGenerator<Buffer, void, undefined> {
     for await (const chunk of source) {
       bytes += chunk.length;
       yield chunk;
     }
   };
-  for await (const line of ndjsonLines(counted(), documentLimits.document)) {
-    interruption?.throwIfAborted();
-    const judged = judge(line);
-    if ('problems' in judged) faults.add(line.number, judged.problems);
-    else await spool.add({ line: line.number, automation: judged.automation });
-    lines += 1;
-    if (lines % validatedAtOnce !== 0) continue;
-    onProgress?.({ step: 'reading', lines, bytes });
-    await setImmediate();
-  }
-  interruption?.throwIfAborted();
-  return bytes;
+  const lines = ndjsonLines(counted(), documentLimits.document);
+  let next: IteratorResult<NdjsonLine, void> | undefined;
+  return {
+    /** `stored`: the last line of the transaction before; `imported`: how many documents those before had. */
+    async read(stored: number, imported: number) {
+      const portion = createPortion(stored);
+      for (next ??= await lines.next(); next.done !== true && !portion.isFull(); next = await lines.next()) {
+        interruption?.throwIfAborted();
+        portion.add(next.value);
+        if (portion.lines % validatedAtOnce !== 0) continue;
+        onProgress?.({ step: 'reading', lines: imported + portion.lines, bytes });
+        await setImmediate();
+      }
+      interruption?.throwIfAborted();
+      return { portion, bytes, isLast: next.done === true };
+    },
+    close: () => lines.return(),
+  };
+}
+
+/** Lines validated in one iteration of the event loop. */
+const validatedAtOnce = 20;
+/** Small enough that reading a batch and making rows of it blocks the event loop only shortly. */
+const batchSize = 50;
+
+/** A document and its line. The text is kept outside of the heap. */
+interface ReadLine {
+  readonly line: number;
+  readonly text: Buffer;
+}
+
+/** The lines of one transaction. `stored`: the last line of the one before. */
+function createPortion(stored: number) {
+  const faults = createFaults(stored === 0 ? 'nothing was changed' : `nothing after line ${stored} was changed`);
+  const read: ReadLine[] = [];
+  let [lines, bytes, lastLine] = [0, 0, 0];
+  const batches = function* (): Generator<readonly { readonly line: number; readonly automation: Automation }[]> {
+    for (let start = 0; start < read.length; start += batchSize)
+      yield read
+        .slice(start, start + batchSize)
+        .map(({ line, text }) => ({ line, automation: parseDocument(text.toString('utf8')) }));
+  };
+  return {
+    get lines() {
+      return lines;
+    },
+    get lastLine() {
+      return lastLine;
+    },
+    isFull: () => lines >= importLimits.documents || bytes >= importLimits.bytes,
+    add(line: NdjsonLine): void {
+      const judged = judge(line);
+      lines += 1;
+      lastLine = line.number;
+      if ('problems' in judged) {
+        faults.add(line.number, judged.problems);
+        return;
+      }
+      read.push({ line: line.number, text: judged.text });
+      bytes += judged.text.length;
+    },
+    /** Throws `forbidden` (403) with every line that may not be stored. A line with other problems is not judged. */
+    async judge(writer: AutomationWriter, judgeRights: NonNullable<ImportOptions['judge']>): Promise<void> {
+      if (faults.count > 0) return;
+      const forbidden = createFaults('nothing was changed');
+      for (const batch of batches())
+        for (const { line, automation: next } of batch) {
+          const current = (await writer.read(next._id))?.automation;
+          await judgeRights({ current, next }).catch((error: unknown) => {
+            if (!(error instanceof GatewayError)) throw error;
+            forbidden.add(line, [{ pointer: '', detail: error.message }]);
+          });
+        }
+      if (forbidden.count > 0) throw forbidden.error('forbidden');
+    },
+    /** Answers how many documents were replaced. */
+    async write(writer: AutomationWriter, onBatch: (written: number) => void): Promise<number> {
+      let [replaced, written] = [0, 0];
+      for (const batch of batches()) {
+        replaced += await writer.remove(batch.map(({ automation }) => automation._id));
+        onBatch(0);
+      }
+      const refused: Refused[] = [];
+      for (const batch of batches()) {
+        const conflicts = await writer.insert(batch.map(({ automation }) => automation));
+        for (const { index, ...conflict } of conflicts)
+          if (refused.length < refusedAtMost) refused.push({ line: batch[index]?.line ?? 0, ...conflict });
+        written += batch.length;
+        onBatch(written);
+      }
+      // Rolls the change back. The good lines were inserted too, so that the error names their conflicts together with the bad lines.
+      if (faults.count > 0 || refused.length > 0) throw importError(faults, refused, batches());
+      return replaced;
+    },
+  };
 }
 
 const opaqueInput = opaqueMembers([inputPointer]);
 
-function judge({ bytes }: NdjsonLine): { readonly automation: Automation } | { readonly problems: readonly RequestProblem[] } {
+function judge({ bytes }: NdjsonLine): { readonly text: Buffer } | { readonly problems: readonly RequestProblem[] } {
   const tooLong = { problems: [{ pointer: '', detail: `is over ${documentLimits.document} bytes; shorten the document` }] };
   if (bytes === undefined) return tooLong;
   try {
@@ -120,42 +212,12 @@ function judge({ bytes }: NdjsonLine): { readonly automation: Automation } | { r
     const read = readImported(value);
     if (read.kind === 'problems') return { problems: [...read.problems, ...problems] };
     if (problems.length > 0) return { problems };
-    const automation = { ...read.automation, _id: read.automation._id ?? generateId() };
-    return Buffer.byteLength(documentText(automation)) > documentLimits.document ? tooLong : { automation };
+    const text = Buffer.from(documentText({ ...read.automation, _id: read.automation._id ?? generateId() }));
+    return text.length > documentLimits.document ? tooLong : { text };
   } catch (error) {
     if (error instanceof GatewayError) return { problems: error.errors ?? [{ pointer: '', detail: error.message }] };
     throw error;
   }
-}
-
-/** Throws `forbidden` (403) with every line that may not be stored. */
-async function judgeLines(
-  writer: AutomationWriter,
-  spool: ImportSpool,
-  judgeRights: NonNullable<ImportOptions['judge']>,
-): Promise<void> {
-  const refused = createFaults();
-  for await (const batch of spool.batches()) {
-    for (const { line, automation: next } of batch) {
-      const current = (await writer.read(next._id))?.automation;
-      try {
-        await judgeRights({ current, next });
-      } catch (error) {
-        if (!(error instanceof GatewayError)) throw error;
-        refused.add(line, [{ pointer: '', detail: error.message }]);
-      }
-    }
-  }
-  if (refused.count > 0) throw refused.error('forbidden');
-}
-
-async function removeAll(writer: AutomationWriter, spool: ImportSpool, interruption?: AbortSignal): Promise<number> {
-  let removed = 0;
-  for await (const batch of spool.batches()) {
-    interruption?.throwIfAborted();
-    removed += await writer.remove(batch.map(({ automation }) => automation._id));
-  }
-  return removed;
 }
 
 /** A document that could not be inserted. */
@@ -163,31 +225,17 @@ interface Refused extends Omit<Conflict, 'index'> {
   readonly line: number;
 }
 
-async function insertAll(
-  writer: AutomationWriter,
-  spool: ImportSpool,
-  written: (lines: number) => void,
-): Promise<{ readonly imported: number; readonly refused: readonly Refused[] }> {
-  const refused: Refused[] = [];
-  let lines = 0;
-  for await (const batch of spool.batches()) {
-    const conflicts = await writer.insert(batch.map(({ automation }) => automation));
-    for (const { index, ...conflict } of conflicts) {
-      if (refused.length < refusedAtMost) refused.push({ line: batch[index]?.line ?? 0, ...conflict });
-    }
-    lines += batch.length;
-    written(lines);
-  }
-  return { imported: lines, refused };
-}
-
 const refusedAtMost = 1_000;
 
 /** Distinguishes a conflict with another line of the import from a conflict with the catalogue. */
-async function importError(faults: Faults, refused: readonly Refused[], spool: ImportSpool): Promise<GatewayError> {
+function importError(
+  faults: Faults,
+  refused: readonly Refused[],
+  batches: Iterable<readonly { readonly line: number; readonly automation: Automation }[]>,
+): GatewayError {
   const wanted = new Set(refused.map(({ takenBy }) => takenBy));
   const lineOf = new Map<string, number>();
-  for await (const batch of spool.batches()) {
+  for (const batch of wanted.size === 0 ? [] : batches) {
     for (const { line, automation } of batch) {
       if (wanted.has(automation._id) && !lineOf.has(automation._id)) lineOf.set(automation._id, line);
     }
@@ -208,7 +256,7 @@ const mostPlaces = 10_000;
 type Faults = ReturnType<typeof createFaults>;
 
 /** Collects the problems of lines, up to `mostPlaces`; it counts all bad lines. */
-function createFaults() {
+function createFaults(unchanged: string) {
   const list = createProblemList(mostPlaces);
   let count = 0;
   return {
@@ -221,7 +269,7 @@ function createFaults() {
     },
     error(code: 'automation-exists' | 'forbidden' | 'invalid-request'): GatewayError {
       const lines = count === 1 ? 'A line' : `${count} lines`;
-      return new GatewayError(code, `${lines} cannot be imported; nothing was changed.`, { errors: list.problems });
+      return new GatewayError(code, `${lines} cannot be imported; ${unchanged}.`, { errors: list.problems });
     },
   };
 }

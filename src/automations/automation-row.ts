@@ -1,7 +1,7 @@
 import type { Tables } from '#database/tables.ts';
 import { parseExact } from '#json/exact-json.ts';
 import { type Automation, type AutomationData, type TextField, textFields, textOf } from './automation.ts';
-import { type OwnerFacts, type RunField, withRunFacts } from './run-facts.ts';
+import { keyOfTime, timeOf } from './run-facts.ts';
 import { exactKey, sortKey } from './sort-key.ts';
 
 /** The column that each field is sorted and searched by. */
@@ -21,10 +21,11 @@ export const keyColumns = {
 /** Bytes of a description's key that are in its index. */
 const descriptionStart = 512;
 
-/** One row without its audience and its revisions. */
+/** The row of a document that its owner wrote. `givenNext`: the `nextRunAt` that an owner wrote last, where it is another. */
 export function rowOf(
   automation: Automation,
-): Omit<Tables['automation'], 'audience' | 'last_run_revision' | 'next_run_revision'> {
+  { number, isRestricted, givenNext = automation.nextRunAt }: RowFacts,
+): Tables['automation'] {
   const keys = Object.fromEntries(
     textFields.map((field) => {
       const text = textOf(automation, field);
@@ -35,29 +36,62 @@ export function rowOf(
   const isCut = description !== null && description.length > descriptionStart;
   return {
     ...keys,
+    number,
     id: exactKey(automation._id),
     name: exactKey(automation.name),
+    restricted: Number(isRestricted),
+    next_run_given_key: keyOfTime(givenNext),
+    schedule_from: automation.data?.scheduleFrom ?? null,
     description_start: isCut ? description.slice(0, descriptionStart) : description,
     description_key: isCut ? description : null,
-    document: ownedText(automation),
   };
 }
 
-/**
- * The JSON text of an automation without its run facts: the fields in the order of the specification, no white space. The same document
- * gives the same text.
- */
-export function ownedText({ _id, name, data, lastModifiedBy, repeatInterval }: Omit<Automation, RunField>): string {
+interface RowFacts {
+  readonly number: number;
+  readonly isRestricted: boolean;
+  readonly givenNext?: string | undefined;
+}
+
+/** What a document is made of. A member that has a column of its own is not in `document`. */
+export const documentColumns = ['document', 'last_run_at_key', 'next_run_at_key', 'schedule_from'] as const;
+
+type DocumentRow = Pick<Tables['automation'] & Tables['automation_text'], (typeof documentColumns)[number]>;
+
+export function automationOf({
+  document,
+  last_run_at_key: last,
+  next_run_at_key: next,
+  schedule_from: scheduleFrom,
+}: DocumentRow): Automation {
+  const owned = parseDocument(document);
+  return {
+    ...owned,
+    ...(scheduleFrom !== null && { data: { ...owned.data, scheduleFrom } }),
+    ...(last !== null && { lastRunAt: timeOf(last) }),
+    ...(next !== null && { nextRunAt: timeOf(next) }),
+  };
+}
+
+/** A document from its JSON text; numbers of `data.input` keep their digits. */
+export function parseDocument(text: string): Automation {
+  return (text.includes('"input":') ? parseExact(text) : JSON.parse(text)) as Automation;
+}
+
+/** The JSON text of an automation: the fields in one order, no white space. The same document gives the same text. */
+export function documentText({ _id, name, data, lastModifiedBy, lastRunAt, nextRunAt, repeatInterval }: Automation): string {
   return JSON.stringify({
     _id,
     name,
-    data: data && ownedData(data),
+    data: data && dataInOrder(data),
     lastModifiedBy,
+    lastRunAt,
+    nextRunAt,
     repeatInterval,
-  } satisfies Record<keyof Omit<Automation, RunField>, unknown>);
+  } satisfies Record<keyof Automation, unknown>);
 }
 
-function ownedData(data: AutomationData): object {
+function dataInOrder(data: AutomationData): object {
   const { gbac, lastUpdated, description, workflowId, formId, timeZone, cron, scheduleFrom, input } = data;
   return {
     scheduleFrom,
@@ -72,56 +106,20 @@ function ownedData(data: AutomationData): object {
   } satisfies Record<keyof AutomationData, unknown>;
 }
 
-const dataStart = ',"data":{';
-const anchorStart = `${dataStart}"scheduleFrom":"`;
-
-/** What the ETag of a document covers: its text as `ownedText` writes it, without `data.scheduleFrom`, and without `data` that is empty then. */
-export function taggedText(document: string): string {
-  // JSON escapes the quotation marks of the texts before, so that the first place with these characters is the member itself.
-  const start = document.indexOf(dataStart);
-  if (start === -1) return document;
-  const inData = start + dataStart.length;
-  let rest = inData;
-  if (document.startsWith(anchorStart, start)) {
-    const end = document.indexOf('"', start + anchorStart.length) + 1;
-    rest = document[end] === ',' ? end + 1 : end;
-  }
-  return document[rest] === '}'
-    ? document.slice(0, start) + document.slice(rest + 1)
-    : document.slice(0, inData) + document.slice(rest);
+/** The JSON text of what is in `automation_text`: the document without the members that have columns of their own. */
+export function ownedText(automation: Automation): string {
+  return documentText(owned(automation));
 }
 
-/** A document from its JSON text; numbers of `data.input` keep their digits. */
-export function automationOf(text: string): Automation {
-  return (text.includes('"input":') ? parseExact(text) : JSON.parse(text)) as Automation;
+/** What the ETag of an automation covers: what its owner wrote. */
+export function taggedText(automation: Automation): string {
+  const { data, ...rest } = owned(automation);
+  const isEmpty = data === undefined || Object.values(data).every((value) => value === undefined);
+  return documentText({ ...rest, ...(!isEmpty && { data }) });
 }
 
-/** The whole automation as JSON text, as it is listed. */
-export function documentText(automation: Automation): string {
-  return withRunFacts(ownedText(automation), automation);
-}
-
-/** What a row of `automation` has of the run facts. */
-export const ownerFactColumns = [
-  'last_run_at_key',
-  'next_run_at_key',
-  'last_run_revision',
-  'next_run_revision',
-] as const satisfies readonly (keyof Tables['automation'])[];
-
-export type OwnerFactRow = Pick<Tables['automation'], (typeof ownerFactColumns)[number]>;
-
-export function ownerFactsOf(row: OwnerFactRow): OwnerFacts {
-  return {
-    lastRunAt: { key: row.last_run_at_key, revision: row.last_run_revision },
-    nextRunAt: { key: row.next_run_at_key, revision: row.next_run_revision },
-  };
-}
-
-/** The columns that keep the facts of another row, for the fields that `facts` has. */
-export function columnsOfFacts({ lastRunAt, nextRunAt }: Partial<OwnerFacts>): Partial<Tables['automation']> {
-  return {
-    ...(lastRunAt && { last_run_at_key: lastRunAt.key, last_run_revision: lastRunAt.revision }),
-    ...(nextRunAt && { next_run_at_key: nextRunAt.key, next_run_revision: nextRunAt.revision }),
-  };
+function owned({ lastRunAt: _last, nextRunAt: _next, data, ...rest }: Automation): Automation {
+  if (data === undefined) return rest;
+  const { scheduleFrom: _from, ...kept } = data;
+  return { ...rest, data: kept };
 }

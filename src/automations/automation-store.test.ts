@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
@@ -7,9 +6,8 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Database } from '#database/database.ts';
 import { eachStore, type TestStore } from '../../test/support/stores/stores.ts';
 import { type Automation, type TextField, textFields, textOf } from './automation.ts';
-import type { Viewer } from './automation-audience-store.ts';
-import { importAutomations } from './automation-import.ts';
 import { type AutomationStore, createAutomationStore } from './automation-store.ts';
+import type { Viewer } from './automation-visibility-store.ts';
 import type { ListOptions, TextFilter } from './list-options.ts';
 import { foldText } from './sort-key.ts';
 
@@ -128,8 +126,10 @@ function isSeen({ data }: Automation, { seesAll, groups }: Viewer): boolean {
   return seesAll || read.length === 0 || [...read, ...write].some((group) => groups.includes(group));
 }
 
-function blocksOf({ query }: Database): Promise<readonly { readonly audience: number; readonly documents: number }[]> {
-  return query.selectFrom('automation_block').select(['audience', 'documents']).execute();
+/** The rows of the tables that follow the automations. */
+async function restOf({ query }: Database): Promise<readonly unknown[]> {
+  const texts = await query.selectFrom('automation_text').select('number').execute();
+  return [...texts, ...(await query.selectFrom('automation_group').select('group_name').execute())];
 }
 
 eachStore((store) => {
@@ -189,24 +189,19 @@ eachStore((store) => {
     assert.deepEqual((await idsOf(catalogue, { sort: 'lastRunAt', order: -1 })).ids, ['1', '5', '3', '2', '4']);
   });
 
-  test('groups are deleted with the last document that has them, also where a block grew large meanwhile', async (t) => {
+  test('the text and the groups of a document go with it', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationStore(database, { block: 2, collected: 3 });
-    const imported = (documents: readonly object[]): Promise<unknown> =>
-      importAutomations({
-        store: catalogue,
-        source: Readable.from([Buffer.from(documents.map((each) => JSON.stringify(each)).join('\n'))]),
-      });
-    await imported([{ _id: 'x', name: 'x', data: { gbac: { read: ['secret'] } } }]);
-    await imported([{ _id: 'x', name: 'x' }, ...Array.from({ length: 60 }, (_, at) => ({ _id: `n${at}`, name: `n${at}` }))]);
-    assert.deepEqual(await database.read.selectFrom('automation_audience').selectAll().execute(), []);
-    assert.deepEqual(await database.read.selectFrom('automation_audience_group').selectAll().execute(), []);
+    const catalogue = createAutomationStore(database);
+    await put(catalogue, [{ _id: 'x', name: 'x', data: { gbac: { read: ['secret'] } } }]);
+    assert.equal((await restOf(database)).length, 2);
+    await catalogue.change((writer) => writer.remove(['x']));
+    assert.deepEqual(await restOf(database), []);
   });
 
   test('order, filters and pages agree with a plain implementation, for any documents', async (t) => {
     const database = await store.open(t);
-    // Small enough that few documents fill several blocks, and that some searches find too many to collect.
-    const catalogue = createAutomationStore(database, { block: 2, collected: 3 });
+    // Small enough that some searches find too many to sort.
+    const catalogue = createAutomationStore(database, 3);
     await fc.assert(
       fc
         .asyncProperty(
@@ -239,7 +234,7 @@ eachStore((store) => {
         .afterEach(async () => {
           const { list } = await listed(catalogue);
           await catalogue.change((writer) => writer.remove(list.map(({ _id }) => _id)));
-          assert.deepEqual(await blocksOf(database), [{ audience: -1, documents: 0 }]);
+          assert.deepEqual(await restOf(database), []);
         }),
       { numRuns: 30 },
     );
@@ -355,14 +350,11 @@ eachStore((store) => {
     assert.deepEqual(await idsOf(catalogue, { filters: whole }), { ids: ['2'], total: 1 });
   });
 
-  test('blocks are split as they grow, and every page stays the same', async (t) => {
-    const database = await store.open(t);
-    const catalogue = createAutomationStore(database, { block: 10, collected: 10 });
+  test('every page of a catalogue is what its viewer sees, in order, from either end', async (t) => {
+    const catalogue = createAutomationStore(await store.open(t));
     const names = Array.from({ length: 500 }, (_, index) => `${(index * 7919) % 500}`.padStart(3, '0'));
     const automations = names.map((name, index) => ({ _id: `i${index}`, name, ...(index % 3 === 0 && { data: kept(index) }) }));
-    for (let start = 0; start < automations.length; start += 50) await put(catalogue, automations.slice(start, start + 50));
-    const blocks = (await blocksOf(database)).filter(({ audience }) => audience === -1);
-    assert.ok(blocks.length >= 25 && blocks.every(({ documents }) => documents < 20), JSON.stringify(blocks));
+    await put(catalogue, automations);
     for (const viewer of [admin, { seesAll: false, groups: ['g1'] }]) {
       const expected = inOrder(automations, 'name').filter((automation) => isSeen(automation, viewer));
       for (const skip of [0, 1, 9, 10, 11, 99, 250, expected.length - 3, expected.length]) {

@@ -1,21 +1,17 @@
-import { randomInt } from 'node:crypto';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import type { Database } from '#database/database.ts';
-import { SharedReads } from '#database/shared-reads.ts';
 import { storeUnavailable } from '#database/store-failure.ts';
 import type { Tables } from '#database/tables.ts';
 import { type Automation, readersOf } from './automation.ts';
-import { audienceOf, type Viewer } from './automation-audience-store.ts';
-import { type BlockChanges, createBlockChanges } from './automation-block-store.ts';
 import { exportAutomations } from './automation-export-store.ts';
-import { type AutomationPage, listAutomations } from './automation-list-store.ts';
-import { automationOf, columnsOfFacts, ownerFactColumns, ownerFactsOf, rowOf } from './automation-row.ts';
+import { type AutomationPage, documentRows, listAutomations } from './automation-list-store.ts';
+import { automationOf, ownedText, rowOf } from './automation-row.ts';
+import type { Viewer } from './automation-visibility-store.ts';
 import { createCatalogueChanges } from './catalogue-changes.ts';
 import type { ListOptions } from './list-options.ts';
-import { forgetNotes, hex, noteRun, notesOf } from './run-fact-store.ts';
-import { factsInEffect, type NotedFacts, type OwnerFacts, withFactsOf } from './run-facts.ts';
+import { timeOf } from './run-facts.ts';
 import { exactKey } from './sort-key.ts';
 
 /**
@@ -28,30 +24,28 @@ export interface AutomationStore {
   read(id: string): Promise<StoredAutomation | undefined>;
   /** One transaction with no other change at the same time, in any gateway: all of it is kept, or nothing. */
   change<T>(work: (writer: AutomationWriter) => Promise<T>): Promise<T>;
-  /** Notes what a run did; false where there is no such automation. Waits for no change, and no change waits for it. */
-  noteRun(id: string, facts: NotedFacts): Promise<boolean>;
   /** See `CatalogueChanges`. */
   onChange(listener: () => void): () => void;
+  /** Runs an import, which has all of its documents in memory. Few run at a time, and others wait. */
+  importing<T>(work: () => Promise<T>): Promise<T>;
   /** Every document of one moment in alphabetical order, as JSON texts, some at a time. Holds a reading connection until it ends. */
   export(): AsyncGenerator<readonly string[], void, undefined>;
 }
 
 export interface StoredAutomation {
-  /** With the run facts that are in effect. */
   readonly automation: Automation;
-  /** Its JSON text without the run facts: what its ETag covers. */
-  readonly owned: string;
-  readonly facts: OwnerFacts;
+  /** Its `nextRunAt` as the owner wrote it last. */
+  readonly givenNext: string | undefined;
 }
 
 /** The catalogue within one change. */
 export interface AutomationWriter {
   read(id: string): Promise<StoredAutomation | undefined>;
   /**
-   * Inserts in order, without those whose `_id` or `name` is taken, by the store or by one before; it answers these. `kept` has run facts
-   * of the row that was removed before, which stay in force with their notes. Other facts are new, and end the notes of runs.
+   * Inserts in order, without those whose `_id` or `name` is taken, by the store or by one before; it answers these. `givenNext`: the
+   * `nextRunAt` that the owner wrote last, where it is not that of the automation.
    */
-  insert(automations: readonly Automation[], kept?: Partial<OwnerFacts>): Promise<readonly Conflict[]>;
+  insert(automations: readonly Automation[], givenNext?: string): Promise<readonly Conflict[]>;
   /** Answers how many there were. */
   remove(ids: readonly string[]): Promise<number>;
 }
@@ -67,6 +61,8 @@ export interface Conflict {
 
 /** At most two exports run, so that listings find a connection, however slowly the exports are read. */
 const exportsAtOnce = 2;
+/** At most four imports run, since each may take 64 MiB (automation-import.ts). Others wait before they read. */
+const importsAtOnce = 4;
 /** At most two listings run, so that logins find a connection: a search may take a second and all of a processor. */
 const listingsAtOnce = 2;
 /** Milliseconds that a listing waits for a permit. */
@@ -75,55 +71,43 @@ const listingWait = 10_000;
 const changeWait = 10_000;
 /** Eighteen columns each: well below the 32,766 parameters that SQLite takes in a statement. */
 const insertedAtOnce = 50;
+/** Matches of a search that are fetched and sorted; only tests pass another number. */
+const sortedAtMost = 5_000;
 
-/** Only tests pass other sizes, to reach with few documents what takes many. */
-interface CatalogueSizes {
-  /** Documents of a block of the alphabetical order. */
-  readonly block: number;
-  /** Matches of a search that are collected and sorted. Where there are more, they are dense enough to read in order. */
-  readonly collected: number;
-}
-
-const usualSizes: CatalogueSizes = { block: 2_000, collected: 20_000 };
-
-export function createAutomationStore(database: Database, sizes = usualSizes): AutomationStore {
+export function createAutomationStore(database: Database, sorted = sortedAtMost): AutomationStore {
   const { read } = database;
   let exporting = 0;
+  const imports = new Semaphore(importsAtOnce);
   const listings = new Semaphore(listingsAtOnce);
   // A change that waits for the lock of PostgreSQL keeps a connection. One at a time leaves connections for runs and readers.
   const permits = new Semaphore(1);
   const changes = createCatalogueChanges(database);
   const change = async <T>(work: (writer: AutomationWriter) => Promise<T>): Promise<T> => {
-    const { result, removed } = await database.exclusively('automation', async (transaction) => {
+    const result = await database.exclusively('automation', async (transaction) => {
       // Every statement of a change has its index. PostgreSQL, which has no statistics of what an import is just inserting, would
-      // read the whole table instead, block after block.
+      // read the whole table instead, batch after batch.
       if (database.dialect === 'postgres') await sql`set local enable_seqscan = off`.execute(transaction);
-      const { writer, finish } = createWriter({ transaction, database, blockSize: sizes.block });
-      const worked = await work(writer);
-      const gone = await finish();
+      const worked = await work(createWriter(transaction));
       await changes.announce(transaction);
-      return { result: worked, removed: gone };
+      return worked;
     });
     changes.committed();
-    // The change is committed. Notes that are not deleted here cost some bytes and have no effect.
-    await forgetNotes(database, removed).catch(() => {});
     return result;
   };
-  const reads = new SharedReads<StoredAutomation | undefined>();
   return {
     list: (request) =>
-      listings.run(() => listAutomations(database, request, sizes.collected), {
+      listings.run(() => listAutomations(database, request, sorted), {
         group: request.principal ?? '',
         limit: listingWait,
         late: tooManyListings,
       }),
-    read: (id) => reads.read(id, () => readAutomation({ notes: read, rows: read }, id)),
+    read: (id) => readAutomation(read, id),
     change: (work) =>
       permits.run(() => change(work), { limit: changeWait, late: () => storeUnavailable('waited too long to change') }),
-    noteRun: (id, facts) => noteRun(database, exactKey(id), facts),
     onChange: (listener) => changes.onChange(listener),
+    importing: (work) => imports.run(work, { limit: changeWait, late: () => tooMany('imports', importsAtOnce) }),
     async *export() {
-      if (exporting >= exportsAtOnce) throw tooManyExports();
+      if (exporting >= exportsAtOnce) throw tooMany('exports', exportsAtOnce);
       exporting += 1;
       try {
         yield* exportAutomations(database);
@@ -139,124 +123,103 @@ function tooManyListings(): GatewayError {
   return new GatewayError('overloaded', detail, { headers: { 'Retry-After': '10' } });
 }
 
-function tooManyExports(): GatewayError {
-  const detail = `${exportsAtOnce} exports are running already; try again when one has ended.`;
+function tooMany(what: 'exports' | 'imports', atOnce: number): GatewayError {
+  const detail = `${atOnce} ${what} are running already; try again when one has ended.`;
   return new GatewayError('overloaded', detail, { headers: { 'Retry-After': '10' } });
 }
 
-/** `notes` is read before `rows` (run-fact-store.ts). */
-async function readAutomation(
-  { notes, rows }: { readonly notes: Kysely<Tables>; readonly rows: Kysely<Tables> },
-  id: string,
-): Promise<StoredAutomation | undefined> {
-  const key = exactKey(id);
-  const noted = (await notesOf(notes, [key])).get(hex(key)) ?? [];
-  const row = await rows
-    .selectFrom('automation')
-    .select(['document', ...ownerFactColumns])
-    .where('id', '=', key)
-    .executeTakeFirst();
+async function readAutomation(read: Kysely<Tables>, id: string): Promise<StoredAutomation | undefined> {
+  const row = await documentRows(read).select('next_run_given_key').where('automation.id', '=', exactKey(id)).executeTakeFirst();
   if (row === undefined) return undefined;
-  const facts = ownerFactsOf(row);
-  const automation = withFactsOf(automationOf(row.document), factsInEffect(facts, noted));
-  return { automation, owned: row.document, facts };
+  const { next_run_given_key: given } = row;
+  return { automation: automationOf(row), givenNext: given === null ? undefined : timeOf(given) };
 }
 
-interface WriterOptions {
-  readonly transaction: Transaction<Tables>;
-  readonly database: Database;
-  readonly blockSize: number;
-}
-
-function createWriter({ transaction, database, blockSize }: WriterOptions): {
-  readonly writer: AutomationWriter;
-  /** Answers which automations were removed, also where they were inserted again. */
-  readonly finish: () => Promise<readonly Uint8Array[]>;
-} {
-  const blocks = createBlockChanges(transaction, blockSize);
-  const removedIds: Uint8Array[] = [];
-  // One number for all that the change writes. It is random, so that it does not come back, even where a back-up was restored.
-  const revision = randomInt(1, 2 ** 48 - 1);
-  const audiences = new Map<string, number>();
-  const knownAudience = async (automation: Automation): Promise<number> => {
-    const groups = readersOf(automation);
-    const key = JSON.stringify(groups === undefined ? undefined : [...groups].sort()) ?? '';
-    const audience = audiences.get(key) ?? (await audienceOf(transaction, groups));
-    if (audiences.size < rememberedAudiences) audiences.set(key, audience);
-    return audience;
-  };
-  const writer: AutomationWriter = {
-    // On SQLite the writer does not see the file of the notes.
-    read: (id) => readAutomation({ notes: database.dialect === 'sqlite' ? database.read : transaction, rows: transaction }, id),
-    async insert(automations, kept = {}) {
+function createWriter(transaction: Transaction<Tables>): AutomationWriter {
+  let lastNumber: number | undefined;
+  return {
+    read: (id) => readAutomation(transaction, id),
+    async insert(automations, givenNext) {
       const conflicts: Conflict[] = [];
+      lastNumber ??= await lastNumberIn(transaction);
       for (let start = 0; start < automations.length; start += insertedAtOnce) {
-        const batch = automations.slice(start, start + insertedAtOnce);
-        const rows: Tables['automation'][] = [];
-        for (const automation of batch) {
-          const revisions = { last_run_revision: revision, next_run_revision: revision };
-          const audience = await knownAudience(automation);
-          rows.push({ ...rowOf(automation), ...revisions, ...columnsOfFacts(kept), audience });
-        }
-        const taken = await insertRows(transaction, rows, blocks);
+        const first = lastNumber + 1;
+        const batch = automations.slice(start, start + insertedAtOnce).map((automation, index) => {
+          const readers = readersOf(automation);
+          const facts = { number: first + index, isRestricted: readers !== undefined };
+          const row = rowOf(automation, givenNext === undefined ? facts : { ...facts, givenNext });
+          return { row, document: ownedText(automation), groups: [...(readers ?? [])] };
+        });
+        lastNumber += batch.length;
+        const taken = await insertBatch(transaction, batch);
         for (const { index, ...conflict } of taken) conflicts.push({ index: start + index, ...conflict });
-        await blocks.writeLarge();
       }
       return conflicts;
     },
     async remove(ids) {
-      let removed = 0;
+      let removed = 0n;
       for (let start = 0; start < ids.length; start += insertedAtOnce) {
-        const rows = await transaction
+        const { numDeletedRows } = await transaction
           .deleteFrom('automation')
           .where('id', 'in', ids.slice(start, start + insertedAtOnce).map(exactKey))
-          .returning(['id', 'name_key', 'name', 'audience'])
-          .execute();
-        removed += rows.length;
-        for (const { id, name_key, name, audience } of rows) {
-          removedIds.push(id);
-          await blocks.count({ place: { nameKey: name_key, name }, audience, documents: -1 });
-        }
+          .executeTakeFirstOrThrow();
+        removed += numDeletedRows;
       }
-      return removed;
+      return Number(removed);
     },
   };
-  const finish = async (): Promise<readonly Uint8Array[]> => {
-    await blocks.write();
-    return removedIds;
-  };
-  return { writer, finish };
 }
 
-const rememberedAudiences = 10_000;
+async function lastNumberIn(transaction: Transaction<Tables>): Promise<number> {
+  const row = await transaction.selectFrom('automation').select('number').orderBy('number', 'desc').limit(1).executeTakeFirst();
+  return row?.number ?? 0;
+}
+
+interface InsertedAutomation {
+  readonly row: Tables['automation'];
+  readonly document: string;
+  readonly groups: readonly string[];
+}
 
 /** In one statement; only where there are conflicts one by one, to find which. */
-async function insertRows(
-  transaction: Transaction<Tables>,
-  rows: readonly Tables['automation'][],
-  blocks: BlockChanges,
-): Promise<readonly Conflict[]> {
-  const insert = async (some: readonly Tables['automation'][]): Promise<boolean> => {
+async function insertBatch(transaction: Transaction<Tables>, batch: readonly InsertedAutomation[]): Promise<readonly Conflict[]> {
+  const insert = async (some: readonly InsertedAutomation[]): Promise<boolean> => {
     const { numInsertedOrUpdatedRows } = await transaction
       .insertInto('automation')
-      .values(some)
+      .values(some.map(({ row }) => row))
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirstOrThrow();
     return numInsertedOrUpdatedRows === BigInt(some.length);
   };
-  const conflicts: Conflict[] = [];
   await sql`savepoint batch`.execute(transaction);
-  const allAtOnce = await insert(rows);
+  const allAtOnce = await insert(batch);
   if (!allAtOnce) await sql`rollback to savepoint batch`.execute(transaction);
   await sql`release savepoint batch`.execute(transaction);
-  for (const [index, row] of rows.entries()) {
-    if (allAtOnce || (await insert([row]))) {
-      await blocks.count({ place: { nameKey: row.name_key, name: row.name }, audience: row.audience, documents: 1 });
-    } else {
-      conflicts.push({ index, ...(await conflictOf(transaction, row)) });
-    }
+  const conflicts: Conflict[] = [];
+  const inserted: InsertedAutomation[] = [];
+  for (const [index, each] of batch.entries()) {
+    if (allAtOnce || (await insert([each]))) inserted.push(each);
+    else conflicts.push({ index, ...(await conflictOf(transaction, each.row)) });
   }
+  await insertBesides(transaction, inserted);
   return conflicts;
+}
+
+/** Well below the 32,766 parameters that SQLite takes in a statement. */
+const groupsAtOnce = 2_000;
+
+async function insertBesides(transaction: Transaction<Tables>, inserted: readonly InsertedAutomation[]): Promise<void> {
+  if (inserted.length === 0) return;
+  const texts = inserted.map(({ row: { number }, document }) => ({ number, document }));
+  await transaction.insertInto('automation_text').values(texts).execute();
+  const groups = inserted.flatMap(({ row: { number }, groups: names }) =>
+    names.map((name) => ({ number, group_name: exactKey(name) })),
+  );
+  for (let start = 0; start < groups.length; start += groupsAtOnce)
+    await transaction
+      .insertInto('automation_group')
+      .values(groups.slice(start, start + groupsAtOnce))
+      .execute();
 }
 
 async function conflictOf(

@@ -7,6 +7,7 @@ import { eachStore } from '../../test/support/stores/stores.ts';
 import type { Automation } from './automation.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from './automation-catalogue.ts';
 import type { GivenAutomation } from './automation-document.ts';
+import { noteRun } from './run-facts.test-support.ts';
 
 const whyNotWriter = () => Promise.resolve(undefined);
 
@@ -75,7 +76,7 @@ eachStore((store) => {
     const target = { principal, id, preconditions };
     const patch = (change: unknown) => catalogue.patch({ ...target, patch: change });
     assert.deepEqual(timesOf({ text }), ['2026-01-31T00:00', '2026-01-31T00:00']);
-    await catalogue.noteRun(id, { nextRunAt: '2026-02-28T00:00:00.000Z' });
+    await noteRun(database, id, { nextRunAt: '2026-02-28T00:00:00.000Z' });
     const read = await catalogue.read({ principal, id });
     assert.deepEqual([timesOf(read), read.tag], [['2026-02-28T00:00', '2026-01-31T00:00'], tag]);
     const copy = { ...(JSON.parse(read.text) as Automation), data: { description: 'd' } };
@@ -133,7 +134,7 @@ eachStore((store) => {
     const line = `{"_id":"a","name":"a","data":{"input":${input}}}`;
     await imported(catalogue, line);
     assert.equal((await catalogue.read({ principal, id: 'a' })).text, line);
-    await catalogue.noteRun('a', { lastRunAt: '2026-05-01T00:00:00.000Z' });
+    await noteRun(database, 'a', { lastRunAt: '2026-05-01T00:00:00.000Z' });
     const { text } = await catalogue.read({ principal, id: 'a' });
     assert.equal(text, `${line.slice(0, -1)},"lastRunAt":"2026-05-01T00:00:00.000Z"}`);
     const patched = await catalogue.patch({ principal, id: 'a', preconditions, patch: { data: { description: 'd' } } });

@@ -41,6 +41,7 @@ export const errorCodes = {
   'form-in-use': { status: 409, title: 'An automation names the form' },
   'reload-unavailable': { status: 409, title: 'There is no configuration to reload' },
   'precondition-failed': { status: 412, title: 'A condition of the request does not hold' },
+  'import-too-large': { status: 413, title: 'The import has too many documents' },
   'body-too-large': { status: 413, title: 'The request body is over the limit' },
   'unsupported-media-type': { status: 415, title: 'The request body has an unsupported media type' },
   'idempotency-key-reused': { status: 422, title: 'The Idempotency-Key came with another payload' },

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { anyText } from './any-text.test-support.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
 
 test('gathered bytes are the pieces in order, also after several takes, and no piece is overwritten', () => {
@@ -19,24 +18,6 @@ test('gathered bytes are the pieces in order, also after several takes, and no p
       assert.deepEqual(gathered.take(), Buffer.concat(pieces));
       assert.deepEqual(memory, Buffer.concat(pieces));
       assert.equal(gathered.length, 0);
-    }),
-  );
-});
-
-test('text between pieces is gathered as UTF-8, and no piece is overwritten', () => {
-  const gathered = new GatheredBytes();
-  const some = fc.oneof(fc.uint8Array({ maxLength: 40 }), anyText({ maxLength: 40 }));
-  fc.assert(
-    fc.property(fc.array(some, { maxLength: 30 }), (all) => {
-      const memory = all.map((one) => (typeof one === 'string' ? one : Buffer.from(one)));
-      for (const one of memory) {
-        if (typeof one === 'string') gathered.addText(one);
-        else gathered.add(one);
-      }
-      const whole = Buffer.concat(all.map((one) => Buffer.from(one as string)));
-      assert.equal(gathered.length, whole.length);
-      assert.deepEqual(gathered.take(), whole);
-      for (const [index, one] of all.entries()) if (typeof one !== 'string') assert.deepEqual(memory[index], Buffer.from(one));
     }),
   );
 });

@@ -1,7 +1,7 @@
 const nothing: Buffer = Buffer.alloc(0);
 
 /**
- * Joins bytes that arrive in pieces or as text. A single piece is kept without a copy. Several are copied into one buffer. A kept piece
+ * Joins bytes that arrive in pieces. A single piece is kept without a copy. Several are copied into one buffer. A kept piece
  * costs some hundred bytes of memory in addition to its own bytes, which may be a single one.
  */
 export class GatheredBytes {
@@ -15,17 +15,11 @@ export class GatheredBytes {
   add(piece: Buffer): void {
     if (this.#length === 0) this.#bytes = piece;
     else {
-      this.#makeRoom(piece.length);
+      // A full buffer is the first piece, which belongs to its sender, or has no room left.
+      if (this.#length + piece.length > this.#bytes.length) this.#bytes = grown(this.#bytes, 2 * (this.#length + piece.length));
       piece.copy(this.#bytes, this.#length);
     }
     this.#length += piece.length;
-  }
-
-  /** Adds the text in UTF-8. */
-  addText(text: string): void {
-    // One UTF-16 unit takes at most three bytes in UTF-8.
-    this.#makeRoom(3 * text.length);
-    this.#length += this.#bytes.write(text, this.#length);
   }
 
   /** Returns all bytes and starts again with none. */
@@ -35,16 +29,10 @@ export class GatheredBytes {
     this.#length = 0;
     return whole;
   }
-
-  #makeRoom(room: number): void {
-    const length = this.#length + room;
-    // A full buffer is the first piece, which belongs to its sender, or has no room left.
-    if (length > this.#bytes.length) this.#bytes = grown(this.#bytes, this.#length, 2 * length);
-  }
 }
 
-function grown(bytes: Buffer, length: number, room: number): Buffer {
+function grown(bytes: Buffer, room: number): Buffer {
   const larger = Buffer.allocUnsafeSlow(room);
-  bytes.copy(larger, 0, 0, length);
+  bytes.copy(larger);
   return larger;
 }

@@ -4,6 +4,7 @@ import { closeSync, constants, existsSync, mkdtempSync, openSync, readFileSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { lapse } from '../../test/support/lapse.ts';
 import { until } from '../../test/support/until.ts';
 import { LineWriter } from './line-writer.ts';
 
@@ -44,7 +45,7 @@ test('a full disk lets lines wait; the end of the process does not wait for it, 
   const lines = new LineWriter({ descriptor, room, lostLine });
   lines.write('one\n');
   lines.flush();
-  await new Promise((resolve) => setTimeout(resolve, 250));
+  await lapse(250, 'the writer tries the full disk');
   lines.write('two\n');
   const begun = performance.now();
   lines.end();
@@ -78,7 +79,7 @@ test('lines that cannot be written wait while there is room; a line reports how 
   // The pipe has no reader any more: these lines are dropped.
   lines.write('more\n');
   lines.flush();
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await lapse(50, 'the lines are dropped');
   lines.write('more\n');
   lines.end();
   closeSync(descriptor);

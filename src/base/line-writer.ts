@@ -37,11 +37,12 @@ export class LineWriter {
   /** `line` includes its line break. */
   write(line: string): void {
     if (this.#readerLeft) return;
-    if (this.#underWay + this.#waiting.length + Buffer.byteLength(line) > this.#options.room) {
+    const bytes = Buffer.from(line);
+    if (this.#underWay + this.#waiting.length + bytes.length > this.#options.room) {
       this.#lost += 1;
       return;
     }
-    this.#waiting.addText(line);
+    this.#waiting.add(bytes);
     this.#goOn();
   }
 

@@ -85,14 +85,13 @@ interface LogDestination {
 export function createLog(options: { readonly level: Level; readonly destination?: LogDestination }): ProcessLog {
   const standardError = new LineWriter({ descriptor: 2, room: 8 * 1024 ** 2, lostLine });
   const destination = options.destination ?? standardError;
-  const timeText = createTimeText();
   let { level } = options;
   let threshold = levels.indexOf(level);
   const writes = (severity: Level): boolean => levels.indexOf(severity) >= threshold;
   const write = (severity: Level, message: string, fields: LogFields): void => {
     const members = visible(JSON.stringify(fields));
     const rest = members === '{}' ? '}' : `,${members.slice(1)}`;
-    destination.write(`{"level":"${severity}","time":"${timeText()}","msg":${JSON.stringify(message)}${rest}\n`);
+    destination.write(`{"level":"${severity}","time":"${new Date().toISOString()}","msg":${JSON.stringify(message)}${rest}\n`);
   };
   const urgent =
     (severity: 'error' | 'warn') =>
@@ -125,16 +124,6 @@ export function createLog(options: { readonly level: Level; readonly destination
 function lostLine(count: number): string {
   const reason = `${count} lines`;
   return `${JSON.stringify({ level: 'error', time: new Date().toISOString(), msg: 'lines of the log could not be written and are lost', reason })}\n`;
-}
-
-/** ISO 8601 in UTC with milliseconds. The text is made once a millisecond. */
-function createTimeText(): () => string {
-  let [at, text] = [0, ''];
-  return () => {
-    const now = Date.now();
-    if (now !== at) [at, text] = [now, new Date(now).toISOString()];
-    return text;
-  };
 }
 
 /** One line an event for a reader at a terminal: time, level, message, then the fields. */

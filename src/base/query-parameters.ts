@@ -1,4 +1,5 @@
 import type { RequestProblem } from './gateway-error.ts';
+import { readTimestamp } from './timestamp.ts';
 
 export type ReadQuery<Query> = { readonly query: Query } | { readonly problems: readonly RequestProblem[] };
 
@@ -16,6 +17,15 @@ export const nameParameter: ParameterReader = {
 export function choiceParameter(words: readonly string[]): ParameterReader {
   return { parse: (text) => words.find((word) => word === text), wanted: `one of ${words.join(', ')}` };
 }
+
+/** Milliseconds since the epoch. */
+export const timeParameter: ParameterReader = {
+  parse(text) {
+    const read = readTimestamp(text);
+    return read === undefined ? undefined : Date.parse(read);
+  },
+  wanted: 'a time such as 2026-11-21T08:00:00Z (RFC 3339; in an address write + as %2B)',
+};
 
 /** The size of a page, from 1 to `most`. */
 export function limitParameter(most: number): ParameterReader {

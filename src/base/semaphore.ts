@@ -2,10 +2,17 @@
 interface Wait {
   /** Groups that wait take turns; callers without one are a group. */
   readonly group?: string;
+  /** Ends the wait with the reason of an abort. */
+  readonly scope?: Scope;
+}
+
+/** Something that can be aborted, with one listener at a time. Undefined removes it. */
+interface Scope {
+  whenAborted(abort: ((reason: Error) => void) | undefined): void;
 }
 
 /** A wait that ends. */
-interface Patience extends Wait {
+export interface Patience extends Wait {
   /** Milliseconds. */
   readonly limit: number;
   /** Makes the error of `acquire` after that time. */
@@ -14,17 +21,18 @@ interface Patience extends Wait {
 
 /** Has `atOnce` permits. Callers that find none free wait for one: the groups in turn, the callers of a group in the order of their calls. */
 export class Semaphore {
+  readonly atOnce: number;
   /** The group whose turn is next comes first. */
   readonly #queues = new Map<string, (() => void)[]>();
-  #free: number;
+  #inFlight = 0;
 
   constructor(atOnce: number) {
-    this.#free = atOnce;
+    this.atOnce = atOnce;
   }
 
-  /** Permits that are free. */
-  get free(): number {
-    return this.#free;
+  /** Permits that callers have. */
+  get inFlight(): number {
+    return this.#inFlight;
   }
 
   /** Callers that wait for a permit. */
@@ -32,28 +40,38 @@ export class Semaphore {
     return this.#queues.values().reduce((sum, queue) => sum + queue.length, 0);
   }
 
+  /** True if the caller has a permit now. The caller must then `release` it. */
+  tryAcquire(): boolean {
+    if (this.#inFlight >= this.atOnce) return false;
+    this.#inFlight += 1;
+    return true;
+  }
+
   /** Resolves once the caller has a permit. The caller must `release` it. */
   acquire(wait: Wait | Patience = {}): Promise<void> {
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return Promise.resolve();
-    }
-    const { group = '' } = wait;
+    if (this.tryAcquire()) return Promise.resolve();
+    const { group = '', scope } = wait;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const grant = (): void => {
+    const end = (): void => {
       clearTimeout(timer);
+      scope?.whenAborted(undefined);
+    };
+    const grant = (): void => {
+      end();
       resolve();
     };
-    const giveUp = ({ late }: Patience): void => {
+    const giveUp = (reason: Error): void => {
+      end();
       const queue = this.#queues.get(group) ?? [];
       queue.splice(queue.indexOf(grant), 1);
       if (queue.length === 0) this.#queues.delete(group);
-      reject(late());
+      reject(reason);
     };
-    const timer = 'limit' in wait ? setTimeout(giveUp, wait.limit, wait) : undefined;
     const queue = this.#queues.get(group);
     if (queue === undefined) this.#queues.set(group, [grant]);
     else queue.push(grant);
+    const timer = 'limit' in wait ? setTimeout(() => giveUp(wait.late()), wait.limit) : undefined;
+    scope?.whenAborted(giveUp);
     return promise;
   }
 
@@ -61,7 +79,7 @@ export class Semaphore {
   release(): void {
     const [next] = this.#queues;
     if (next === undefined) {
-      this.#free += 1;
+      this.#inFlight -= 1;
       return;
     }
     const [group, queue] = next;

@@ -29,7 +29,7 @@ type Recorded = { readonly kind: 'intent' | 'outcome' | 'record'; readonly facts
 interface Entrance {
   readonly far: FarSide;
   readonly recorded: Recorded[];
-  /** Resolves to the reply's text. */
+  /** Resolves to the text of the far side's reply. */
   readonly perform: (call: Call, principal?: Principal) => Promise<string>;
 }
 
@@ -88,18 +88,18 @@ async function performed(options: {
     audit: recordingAudit(recorded),
     clock: systemClock,
     observers: { metrics: { attemptEnded() {} }, log: noLog },
-    renderError: () => ({ status: 500, headers: {}, body: '' }),
   });
   record.principal = principal;
   let ended = (_complete: boolean): void => {};
   try {
-    const reply = await calls.perform(call, {
+    const answer = await calls.perform(call, {
       record,
       wait: undefined,
       whenEnded: (callback) => void (ended = callback),
       whenStopping: () => () => {},
     });
-    return reply.head.toString();
+    assert.ok(answer.kind === 'reply');
+    return answer.reply.head.toString();
   } catch (failure) {
     if (failure instanceof GatewayError) record.failure = failure;
     throw failure;
@@ -143,7 +143,7 @@ test('an action of a principal that no HTTP request brought is on record before 
     );
     return jsonReply('{"done":true}');
   });
-  assert.equal(await perform(action('restconf/data/x/act')), '[{"result":"{\\"done\\":true}"}]');
+  assert.equal(await perform(action('restconf/data/x/act')), '{"done":true}');
   assert.equal(far.request.body.toString(), '{"a":1.0}');
   const [intent, outcome] = recorded.map(({ facts }) => facts);
   assert.deepEqual([intent?.principal, intent?.route, intent?.adapter, intent?.verb], ['scheduler', 'a run', 'NSO', 'POST']);

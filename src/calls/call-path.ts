@@ -5,12 +5,12 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { CallScope } from '#outbound/call-scope.ts';
 import type { OutboundCall } from '#outbound/outbound-call.ts';
 import { orchestratorCall } from '#relay/orchestrator-call.ts';
-import type { RelayReply } from '#relay/relay-reply.ts';
-import type { RelayedCall } from '#relay/relayed-call.ts';
+import type { CallReply, RelayedCall } from '#relay/relayed-call.ts';
 import { type OutboundSection, restCall } from '#relay/rest-call.ts';
 import type { ApprovalGate, ApprovalPermit } from './approval-gate.ts';
 import { neededApprovals } from './approval-rules.ts';
 import { type Call, isPreview, methodOf } from './call.ts';
+import type { CallAnswer } from './call-answer.ts';
 import type { CallContext } from './call-context.ts';
 import type { CallRecord } from './call-record.ts';
 import { traitsOf } from './custom-rights.ts';
@@ -21,10 +21,10 @@ import { recorded } from './recorded.ts';
 /** The one way out of the gateway, for every entrance: decide, count, record the intent, send, record the outcome, reply. */
 export interface CallPath {
   /**
-   * Resolves to the rendered reply, which may be that of an earlier call with the same Idempotency-Key. Rejects with a GatewayError of
-   * the error table, or with CallerLeft.
+   * Resolves to the far side's reply, unrendered, or to the answer of an earlier call with the same Idempotency-Key. Rejects with a
+   * GatewayError of the error table, or with CallerLeft.
    */
-  perform(call: Call, context: CallContext): Promise<RelayReply>;
+  perform(call: Call, context: CallContext): Promise<CallAnswer>;
 }
 
 /** A reload replaces what the functions answer; a call keeps to its end what it began with. */
@@ -95,7 +95,7 @@ function admission(
 }
 
 /** Sends the call. Where it fails although its reply had begun, the status of that goes on record. */
-async function sent(relayed: RelayedCall, scope: CallScope, record: CallRecord): Promise<RelayReply> {
+async function sent(relayed: RelayedCall, scope: CallScope, record: CallRecord): Promise<CallReply> {
   try {
     return await relayed.send(scope, record);
   } catch (failure) {
@@ -112,11 +112,11 @@ function relayedCall(
   { adapters, outbound, userAgent }: CallPathOptions,
 ): RelayedCall {
   if (call.operation === 'restCall') {
-    const { request, reply, follows } = call;
+    const { request, follows } = call;
     record.note({ verb: request.verb, address: request.destination.href });
     const { principal, trace } = record;
     const refuseHop = hopRefusal(asked, request.destination.origin);
-    return restCall({ request, reply, follows, section: outbound(), caller: principal.id, trace, userAgent, refuseHop });
+    return restCall({ request, follows, section: outbound(), caller: principal.id, trace, userAgent, refuseHop });
   }
   const adapter = adapters().find(call.adapter);
   const method = methodOf(call);

@@ -10,12 +10,12 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { withMaskedQuery } from '#base/masked-query.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { Span } from '#base/tracing.ts';
-import type { RelayReply } from '#relay/relay-reply.ts';
 import type { ApprovalPermit } from './approval-gate.ts';
 import { type Attempted, AttemptObserver, type AttemptObservers } from './attempts.ts';
+import type { CallAnswer } from './call-answer.ts';
 import type { CallFacts } from './call-facts.ts';
 import { type Explanation, explanationOf } from './explanation.ts';
-import { type CallResult, keyChange, type RenderError, readKeptReply } from './kept-reply.ts';
+import { type CallResult, keyChange, readKeptReply } from './kept-reply.ts';
 import { hasGrown, isOfUnknown, isRecorded, outcomeFacts, requestFacts, shortened } from './record-facts.ts';
 
 /** Where a request comes from: what its entrance knows of it. */
@@ -39,8 +39,6 @@ interface CallRecordOptions {
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly observers: AttemptObservers;
-  /** How the entrance writes an error, for replies that an Idempotency-Key keeps. */
-  readonly renderError: RenderError;
   /** Replaces the values of secrets in what goes on record or into the log. */
   readonly mask?: (text: string) => string;
 }
@@ -98,7 +96,6 @@ export class CallRecord {
   readonly #origin: CallOrigin;
   readonly #audit: AuditLog;
   readonly #observers: AttemptObservers;
-  readonly #renderError: RenderError;
   #intended: Intended | undefined;
   /** Of the approval that the call uses, if it needs one. */
   #permit: ApprovalPermit | undefined;
@@ -110,11 +107,10 @@ export class CallRecord {
   #recordedWell = false;
   #endedAt: number | undefined;
 
-  constructor({ origin, audit, clock, observers, renderError, mask = (text) => text }: CallRecordOptions) {
+  constructor({ origin, audit, clock, observers, mask = (text) => text }: CallRecordOptions) {
     this.#origin = origin;
     this.#audit = audit;
     this.#observers = observers;
-    this.#renderError = renderError;
     this.clock = clock;
     this.mask = mask;
     this.startedAt = clock.monotonic();
@@ -172,10 +168,10 @@ export class CallRecord {
   }
 
   /**
-   * Puts the call on record before it may change anything. Rejects with 503 where that cannot be done. Resolves to the reply of an earlier
+   * Puts the call on record before it may change anything. Rejects with 503 where that cannot be done. Resolves to the answer of an earlier
    * call where the Idempotency-Key makes that the answer. `admit`: asks for the approval that the call needs, and rejects where it has none.
    */
-  async intend(admit?: () => Promise<ApprovalPermit | undefined>): Promise<RelayReply | undefined> {
+  async intend(admit?: () => Promise<ApprovalPermit | undefined>): Promise<CallAnswer | undefined> {
     const facts = requestFacts(this, this.#origin);
     this.#underWay = Promise.withResolvers();
     const permit = async (): Promise<IntentPermit | undefined> => {
@@ -193,10 +189,10 @@ export class CallRecord {
         this.#permit?.used();
         return undefined;
       }
-      const { reply, requestId, code } = readKeptReply(intended.earlierReply);
+      const { answer, requestId, code } = readKeptReply(intended.earlierReply);
       this.note({ replays: requestId });
       this.replayedCode = code;
-      return reply;
+      return answer;
     } finally {
       if (this.#intended === undefined) {
         await this.#permit?.release();
@@ -240,7 +236,6 @@ export class CallRecord {
       request,
       requestId: this.requestId,
       facts: this.facts,
-      renderError: this.#renderError,
       mayKeep: (length) => this.#audit.keepsReply(length),
     });
   }

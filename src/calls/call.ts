@@ -3,13 +3,9 @@ import type { Checked } from '#relay/checked.ts';
 import type { OrchestratorParams, PassedOnHeaders, RequestParams } from '#relay/orchestrator-request.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 import type { CheckedRestCall } from '#relay/rest-call-request.ts';
-import type { WholeReply } from '#relay/whole-reply.ts';
 
 /** What a principal asks the gateway to send. Its entrance has held the arguments against their schema, and had them checked. */
-export type Call = {
-  /** Absent: the reply is rendered as the route of the operation answers. */
-  readonly reply?: WholeReply;
-} & (
+export type Call =
   | {
       readonly operation: 'restCall';
       readonly request: CheckedRestCall & { readonly body?: Buffer | undefined };
@@ -28,12 +24,13 @@ export type Call = {
       readonly params: Checked<RequestParams>;
       readonly passedOn: PassedOnHeaders;
       readonly body?: Buffer | undefined;
-    })
-);
+    });
 
 /** `adapter` is the name of the adapter instance. */
 interface OfAdapter {
   readonly adapter: string;
+  /** Whether a status of 400 and above is a reply like any other. Otherwise it is `upstream-error`. Default: for `restRequest` alone. */
+  readonly passesErrors?: boolean;
   /**
    * Set for a preview: the orchestrator is asked what the call would do, in this format, and its answer is the reply. Such a call leaves
    * as a dry run alone, and only to a node that has proven that it knows dry runs.

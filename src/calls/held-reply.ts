@@ -1,20 +1,24 @@
-import type { RelayReply } from '#relay/relay-reply.ts';
+import { type CallReply, inMemory } from '#relay/relayed-call.ts';
 
 /** Bytes of a reply that is kept for its Idempotency-Key, at most. A longer one streams, and cannot be repeated. */
 const keptAtMost = 1_048_576;
 
 /** Reads a reply to its end where it is short enough to be kept; what comes back has the same bytes. Rejects as its `rest` does. */
-export async function heldReply(reply: RelayReply): Promise<RelayReply> {
+export async function heldReply(reply: CallReply): Promise<CallReply> {
   if (reply.rest === undefined) return reply;
   const chunks = reply.rest[Symbol.asyncIterator]();
-  const parts = [reply.head];
-  let length = reply.head.length;
+  const parts: Buffer[] = [];
+  let { length } = reply.head;
   while (length <= keptAtMost) {
     const next = await chunks.next();
-    if (next.done === true) return { ...reply, head: Buffer.concat(parts), rest: undefined };
-    // Its bytes are good until the next one is asked for.
-    parts.push(Buffer.from(next.value));
+    if (next.done === true) return inMemory(reply, Buffer.concat([reply.head, ...parts]));
+    parts.push(next.value);
     length += next.value.length;
   }
-  return { ...reply, head: Buffer.concat(parts), rest: { [Symbol.asyncIterator]: () => chunks } };
+  return { ...reply, rest: continued(parts, chunks) };
+}
+
+async function* continued(parts: readonly Buffer[], chunks: AsyncIterator<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  yield* parts;
+  yield* { [Symbol.asyncIterator]: () => chunks };
 }

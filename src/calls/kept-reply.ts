@@ -1,27 +1,35 @@
 import { type IdempotentRequest, sealed } from '#audit/idempotent-request.ts';
 import type { KeyChange } from '#audit/key-change.ts';
-import { GatewayError } from '#base/gateway-error.ts';
-import { headersByName, type RelayReply } from '#relay/relay-reply.ts';
+import type { ErrorCode } from '#base/error-codes.ts';
+import { GatewayError, type GatewayErrorOptions } from '#base/gateway-error.ts';
+import { type CallReply, inMemory } from '#relay/relayed-call.ts';
+import type { CallAnswer } from './call-answer.ts';
 import type { CallFacts } from './call-facts.ts';
 import { changeLeft } from './call-outcome.ts';
 
 /** What came of a call. */
-export type CallResult = { readonly reply: RelayReply } | { readonly failure: unknown };
+export type CallResult = { readonly reply: CallReply } | { readonly failure: unknown };
 
-/** Writes an error as the entrance of the call answers it. */
-export type RenderError = (error: GatewayError, requestId: string) => RenderedReply;
+/** `requestId`: of the request that it was kept for. In the store the body follows, after a line break. */
+interface KeptReply extends Pick<CallReply, 'status' | 'headers' | 'address'> {
+  readonly kind: 'reply';
+  readonly requestId: string;
+}
 
-interface RenderedReply {
+interface KeptError extends Pick<GatewayErrorOptions, 'status' | 'errors' | 'upstream' | 'approval' | 'headers'> {
+  readonly kind: 'error';
+  readonly requestId: string;
+  readonly code: ErrorCode;
+  readonly detail: string;
+}
+
+/** What gateways up to 0.1 kept: the reply as the entrance of the call wrote it. It is in no store for longer than 24 hours. */
+interface KeptRendering {
+  readonly kind?: undefined;
+  readonly requestId: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-}
-
-/** A reply as it is kept for a caller that sends its request again. */
-interface KeptReply extends RenderedReply {
-  /** Of the request that it was made for. */
-  readonly requestId: string;
-  /** Of the error table, where the reply is an error. */
   readonly code?: string;
 }
 
@@ -34,47 +42,62 @@ export function keyChange({
   request,
   requestId,
   facts,
-  renderError,
   mayKeep,
 }: {
   readonly result: CallResult;
   readonly request: IdempotentRequest;
   readonly requestId: string;
   readonly facts: CallFacts;
-  readonly renderError: RenderError;
   /** Whether the store has room for a sealed reply of that length. */
   readonly mayKeep: (length: number) => boolean;
 }): KeyChange {
-  const keep = (kept: KeptReply): KeyChange => {
-    const reply = sealed(request, JSON.stringify(kept));
+  const keep = (kept: KeptReply | KeptError, body: Buffer): KeyChange => {
+    const reply = sealed(request, Buffer.concat([Buffer.from(`${JSON.stringify(kept)}\n`), body]));
     return { kind: 'end', state: 'done', ...(mayKeep(reply.length) && { reply }) };
   };
   if ('reply' in result) {
-    const { status = 200, headers, head, rest } = result.reply;
-    if (rest !== undefined) return { kind: 'end', state: 'done' };
-    return keep({ requestId, status, headers: headersByName(headers), body: head.toString('utf8') });
+    const { status, headers, address, head, rest, whole = head } = result.reply;
+    if (rest !== undefined && whole === head) return { kind: 'end', state: 'done' };
+    return keep({ kind: 'reply', requestId, status, headers, address }, whole);
   }
   const { failure } = result;
   if (!changeLeft(facts)) return { kind: 'release' };
   if (!(failure instanceof GatewayError) || failure.code === 'outcome-unknown') return { kind: 'end', state: 'unknown' };
-  return keep({ requestId, code: failure.code, ...renderError(failure, requestId) });
+  return keep(keptError(failure, requestId), Buffer.alloc(0));
 }
 
-/** The kept reply to send again, the request that it was made for, and its code where it is an error. */
-export function readKeptReply(text: string): {
-  readonly reply: RelayReply;
+function keptError(
+  { code, message: detail, status, errors, upstream, approval, headers }: GatewayError,
+  requestId: string,
+): KeptError {
+  const known = { ...(errors && { errors }), ...(upstream && { upstream }), ...(approval && { approval }) };
+  return { kind: 'error', requestId, code, detail, status, headers, ...known };
+}
+
+/** The answer to give again, the request that it was kept for, and its code where it is an error. */
+export function readKeptReply(kept: Buffer): {
+  readonly answer: CallAnswer;
   readonly requestId: string;
   readonly code: string | undefined;
 } {
-  const { requestId, status, headers, body, code = codeIn({ status, body }) } = JSON.parse(text) as KeptReply;
-  // Of an error all headers are kept.
-  const { 'Content-Type': mediaType, 'Content-Length': _length, ...others } = headers;
-  const shown = [...Object.entries(others).flat(), 'Idempotency-Replayed', 'true'];
-  const reply = { kind: 'relayed', status, mediaType, headers: shown, head: Buffer.from(body), rest: undefined } as const;
-  return { reply, requestId, code };
+  const lineEnd = kept.indexOf('\n');
+  const end = lineEnd < 0 ? kept.length : lineEnd;
+  const head = JSON.parse(kept.toString('utf8', 0, end)) as KeptReply | KeptError | KeptRendering;
+  const { requestId } = head;
+  if (head.kind === 'reply') {
+    const reply = inMemory(head, kept.subarray(end + 1));
+    return { requestId, code: undefined, answer: { kind: 'reply', reply, isRepeated: true } };
+  }
+  if (head.kind === 'error') {
+    const { code, detail } = head;
+    return { requestId, code, answer: { kind: 'error', requestId, error: new GatewayError(code, detail, head) } };
+  }
+  const { 'Content-Type': mediaType, 'Content-Length': _length, ...headers } = head.headers;
+  const { status, body, code = codeIn(head) } = head;
+  return { requestId, code, answer: { kind: 'rendered', status, mediaType, headers, body } };
 }
 
-/** For a reply that an older gateway kept, without its code: an error is problem+json, which has the code as a member. */
-function codeIn({ status, body }: Pick<KeptReply, 'status' | 'body'>): string | undefined {
+/** Before the code was kept, each error was problem+json, which has the code as a member. */
+function codeIn({ status, body }: KeptRendering): string | undefined {
   return status < 400 ? undefined : (JSON.parse(body) as { readonly code?: string }).code;
 }

@@ -3,8 +3,9 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { type CallScope, TimeLimitPassed } from '#outbound/call-scope.ts';
 import type { OutboundCall } from '#outbound/outbound-call.ts';
 import { untilAborted } from '#outbound/until-aborted.ts';
-import type { RelayReply } from '#relay/relay-reply.ts';
+import type { CallReply } from '#relay/relayed-call.ts';
 import type { ApprovalPermit } from './approval-gate.ts';
+import type { CallAnswer } from './call-answer.ts';
 import type { CallContext } from './call-context.ts';
 import type { CallRecord } from './call-record.ts';
 import { heldReply } from './held-reply.ts';
@@ -16,10 +17,14 @@ import { heldReply } from './held-reply.ts';
  *
  * Rejects with 503 `audit-unavailable` where the record cannot be written, with the refusal of the key or of `admit`, and as `send` does.
  */
-export function recorded(call: RecordedCall, send: () => Promise<RelayReply>): Promise<RelayReply> {
+export async function recorded(call: RecordedCall, send: () => Promise<CallReply>): Promise<CallAnswer> {
   const { method, admit, context } = call;
   const isPlain = method === 'GET' && context.record.idempotent === undefined && admit === undefined;
-  return isPlain ? send() : recordedAhead(call, send);
+  return isPlain ? answered(await send()) : await recordedAhead(call, send);
+}
+
+function answered(reply: CallReply): CallAnswer {
+  return { kind: 'reply', reply, isRepeated: false };
 }
 
 interface RecordedCall {
@@ -30,19 +35,19 @@ interface RecordedCall {
   readonly admit: (() => Promise<ApprovalPermit | undefined>) | undefined;
 }
 
-async function recordedAhead(call: RecordedCall, send: () => Promise<RelayReply>): Promise<RelayReply> {
+async function recordedAhead(call: RecordedCall, send: () => Promise<CallReply>): Promise<CallAnswer> {
   const { context, scope } = call;
   const earlier = await intended(call);
   if (earlier !== undefined) return earlier;
-  if (context.mayLeave?.() === false) return await withOutcome(context.record, () => Promise.reject(tooLate()));
+  if (context.mayLeave?.() === false) return answered(await withOutcome(context.record, () => Promise.reject(tooLate())));
   scope.permitChange();
   const { record } = context;
-  if (record.idempotent === undefined) return await withOutcome(record, send);
+  if (record.idempotent === undefined) return answered(await withOutcome(record, send));
   // A caller that lost its connection may send the key again, and gets the reply.
   scope.detachCaller();
   const forget = context.whenStopping(() => scope.abort(new CallerLeft()));
   try {
-    return await withOutcome(record, async () => heldReply(await send()));
+    return answered(await withOutcome(record, async () => heldReply(await send())));
   } finally {
     forget();
     scope.attachCaller();
@@ -53,7 +58,7 @@ async function recordedAhead(call: RecordedCall, send: () => Promise<RelayReply>
  * As CallRecord.intend, within the time limit of the call. Nothing is sent where the time limit passes first, or the caller leaves. An intent
  * that goes on record all the same gets this outcome.
  */
-async function intended({ context: { record }, scope, admit }: RecordedCall): Promise<RelayReply | undefined> {
+async function intended({ context: { record }, scope, admit }: RecordedCall): Promise<CallAnswer | undefined> {
   const intent = record.intend(admit);
   try {
     return await untilAborted(scope, intent);
@@ -81,8 +86,8 @@ function tooLate(): GatewayError {
   );
 }
 
-async function withOutcome(record: CallRecord, send: () => Promise<RelayReply>): Promise<RelayReply> {
-  let reply: RelayReply;
+async function withOutcome(record: CallRecord, send: () => Promise<CallReply>): Promise<CallReply> {
+  let reply: CallReply;
   try {
     reply = await send();
   } catch (failure) {

@@ -106,6 +106,20 @@ test('import reports why a file cannot be read', async (t) => {
   }
 });
 
+test('an import that fails after a transaction names the last line stored', async (t) => {
+  const failing: StoredCatalogue = {
+    ...openCatalogue(),
+    async import(_source, { onStored }) {
+      onStored(20_000);
+      onStored(40_003);
+      throw new GatewayError('store-unavailable', 'The disk is full.');
+    },
+  };
+  const imported = await runCommandLine(t, ['import', 'a.ndjson'], { files, catalogue: failing });
+  const prefix = 'orchestration-gateway import:';
+  assert.deepEqual(outcome(imported), [1, '', `${prefix} The disk is full.\n${prefix} the lines up to 40003 are stored\n`]);
+});
+
 test('an interrupted import reports that nothing was changed', async (t) => {
   const interruption = new AbortController();
   const never = new Readable({ read() {} });

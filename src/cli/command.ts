@@ -72,8 +72,8 @@ export type ExplainAnswer =
 /** The automation catalogue of a store, without a running gateway. Everyone with access to the store may do everything. */
 export interface StoredCatalogue {
   /**
-   * Imports NDJSON, all lines or none. Rejects with a GatewayError, which names bad lines with pointers `/LINE/field`, or with an
-   * error of `source`. If `interruption` is aborted before the end, rejects with its reason, and nothing was changed.
+   * Imports NDJSON in transactions of 20,000 documents, each all or nothing. Rejects with a GatewayError, which names bad lines with pointers
+   * `/LINE/field`, or with an error of `source`. If `interruption` is aborted before the end, rejects with its reason.
    */
   import(
     source: AsyncIterable<Buffer>,
@@ -87,9 +87,11 @@ interface ImportOptions {
   readonly interruption: AbortSignal;
   /** Called often. */
   readonly onProgress: (progress: ImportProgress) => void;
+  /** Called after each transaction, with its last line: what it has stays, also where the import fails later. */
+  readonly onStored: (line: number) => void;
 }
 
-/** The progress of an import. All lines are read and checked before the first document is written. */
+/** The progress of an import. All lines of a transaction are read and checked before its first document is written. */
 export interface ImportProgress {
   readonly step: 'reading' | 'writing';
   /** Lines read or documents written. */

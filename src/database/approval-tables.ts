@@ -1,4 +1,4 @@
-/** The tables of approvals: part `runs` of the store. */
+/** The tables of approvals: part `records` of the store. */
 export interface ApprovalTables {
   readonly approval: ApprovalTable;
   readonly approval_key: ApprovalKeyTable;

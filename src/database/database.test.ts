@@ -13,7 +13,6 @@ import { openDatabase } from './database.ts';
 import { migrate, migrationsOf } from './migrate.ts';
 import type { Migration } from './migration.ts';
 import { migrations } from './migrations.ts';
-import { insertRows } from './parameter-rows.ts';
 import { StatementRefused } from './store-failure.ts';
 
 function isUniqueViolation(error: unknown): boolean {
@@ -29,7 +28,7 @@ function isUnavailable(error: unknown): boolean {
 eachStore((store) => {
   test('a row is there after the store was closed and opened', async (t) => {
     const options = await store.fresh(t);
-    const first = await openDatabase({ store: options, part: 'main', log: noLog });
+    const first = await openDatabase({ store: options, log: noLog });
     await first.query.insertInto('signing_key').values(key).execute();
     await first.close();
     const second = await store.open(t, options);
@@ -136,12 +135,12 @@ eachStore((store) => {
     const options = await store.fresh(t);
     const database = await store.open(t, options);
     await database.query.insertInto('schema_migration').values({ number: 9999, name: 'future', applied_at: 1 }).execute();
-    await assert.rejects(openDatabase({ store: options, part: 'main', log: noLog }), /schema 9999.*start the newer gateway/u);
+    await assert.rejects(openDatabase({ store: options, log: noLog }), /schema 9999.*start the newer gateway/u);
   });
 
   test('ping answers while the store is open, and a closed store is unavailable', async (t) => {
     const options = await store.fresh(t);
-    const database = await openDatabase({ store: options, part: 'main', log: noLog });
+    const database = await openDatabase({ store: options, log: noLog });
     await database.ping();
     await database.close();
     await database.close();
@@ -177,7 +176,7 @@ eachStore((store) => {
 suite('SQLite alone', () => {
   test('a connection that is not returned delays close for ten seconds, and no other connection stays open', async (t) => {
     const options = await sqliteStore.fresh(t);
-    const database = await openDatabase({ store: options, part: 'main', log: noLog });
+    const database = await openDatabase({ store: options, log: noLog });
     const query = async (by: 'query' | 'read'): Promise<unknown> => database[by].selectFrom('signing_key').selectAll().execute();
     await Promise.all([query('read'), query('query')]);
     const release = Promise.withResolvers<void>();
@@ -204,44 +203,6 @@ suite('SQLite alone', () => {
     await held;
   });
 
-  test('rows are inserted all or none, however many, by themselves and within a transaction', async (t) => {
-    const { query } = await sqliteStore.open(t);
-    const insertion = (kids: readonly string[]) =>
-      insertRows(
-        'signing_key (kid, private_jwk, public_jwk, created_at)',
-        kids.map((kid) => [kid, 'é', '{}', 2 ** 41]),
-      );
-    const numbered = (count: number): readonly string[] => Array.from({ length: count }, (_, number) => `k${number}`);
-    const kids = async (): Promise<readonly string[]> =>
-      (await query.selectFrom('signing_key').select('kid').orderBy(sql`rowid`).execute()).map(({ kid }) => kid);
-    for (const count of [0, 1, 2, 7, 8, 9, 31, 32, 33, 41, 64, 100]) {
-      const sent = numbered(count);
-      const { numAffectedRows } = await query.executeQuery(insertion(sent));
-      assert.deepEqual([numAffectedRows, await kids()], [BigInt(count), sent]);
-      await query.deleteFrom('signing_key').execute();
-    }
-    await query.executeQuery(insertion(['there']));
-    for (const place of [0, 1, 20, 31, 32, 50, 69]) {
-      const sent = numbered(70).with(place, 'there');
-      await assert.rejects(query.executeQuery(insertion(sent)), isUniqueViolation);
-      assert.deepEqual(await kids(), ['there']);
-      const together = query.transaction().execute(async (transaction) => {
-        await transaction.executeQuery(insertion(['before']));
-        await transaction.executeQuery(insertion(sent));
-      });
-      await assert.rejects(together, isUniqueViolation);
-      assert.deepEqual(await kids(), ['there']);
-    }
-    await assert.rejects(query.executeQuery(insertion(['there'])), isUniqueViolation);
-  });
-
-  test('rows that do not have a value for each column are refused', async (t) => {
-    const { query } = await sqliteStore.open(t);
-    for (const row of [['a'], ['a', 1, 2]]) {
-      await assert.rejects(query.executeQuery(insertRows('revoked_token (jti, expires_at)', [row])), StatementRefused);
-    }
-  });
-
   test('the file and its directory are made, readable by the owner only', async (t) => {
     const options = await sqliteStore.fresh(t);
     assert.ok(options.kind === 'sqlite');
@@ -262,7 +223,7 @@ suite('SQLite alone', () => {
     const options = await sqliteStore.fresh(t);
     assert.ok(options.kind === 'sqlite');
     for (let round = 0; round < 10; round += 1) {
-      const database = await openDatabase({ store: options, part: 'main', log: noLog });
+      const database = await openDatabase({ store: options, log: noLog });
       await Promise.all([1, 2, 3].map(() => database.read.selectFrom('signing_key').selectAll().execute()));
       await database.query.deleteFrom('signing_key').execute();
       await database.close();
@@ -274,27 +235,28 @@ suite('SQLite alone', () => {
     const options = await sqliteStore.fresh(t);
     assert.ok(options.kind === 'sqlite');
     await writeFile(options.file, 'this is a shopping list, not a database. '.repeat(100));
-    await assert.rejects(openDatabase({ store: options, part: 'main', log: noLog }), /no SQLite database/u);
+    await assert.rejects(openDatabase({ store: options, log: noLog }), /no SQLite database/u);
     assert.equal((await stat(options.file)).size, 4100);
     const directory = join(dirname(options.file), 'directory.db');
     await mkdir(directory);
-    await assert.rejects(openDatabase({ store: { kind: 'sqlite', file: directory }, part: 'main', log: noLog }), isUnavailable);
+    await assert.rejects(openDatabase({ store: { kind: 'sqlite', file: directory }, log: noLog }), isUnavailable);
   });
 
-  test('the audit log is a file of its own, and neither part opens as the other', async (t) => {
+  test('the records are a file of their own, with a writer of their own, and it does not open as the store', async (t) => {
     const options = await sqliteStore.fresh(t);
     assert.ok(options.kind === 'sqlite');
-    const [main, audit] = [await sqliteStore.open(t, options), await sqliteStore.openAudit(t, options)];
-    await main.query.transaction().execute(async (writing) => {
+    const { query, records, read } = await sqliteStore.open(t, options);
+    await query.transaction().execute(async (writing) => {
       await writing.insertInto('signing_key').values(key).execute();
       // With one writer for both this would wait for ever.
-      await audit.query.updateTable('audit_chain').set({ alive_until: 1 }).execute();
+      await records.updateTable('audit_chain').set({ alive_until: 1 }).execute();
     });
-    await assert.rejects(sql`select 1 from signing_key`.execute(audit.read));
-    await assert.rejects(sql`select 1 from audit_entry`.execute(main.read));
-    const auditFile = join(dirname(options.file), 'gateway.audit.db');
-    assert.equal((await stat(auditFile)).mode & 0o777, 0o600);
-    await assert.rejects(sqliteStore.open(t, { kind: 'sqlite', file: auditFile }), /another part .* another file name/u);
+    await assert.rejects(sql`select 1 from signing_key`.execute(records));
+    await assert.rejects(sql`select 1 from audit_entry`.execute(query));
+    await sql`select 1 from signing_key, audit_entry, run`.execute(read);
+    const recordsFile = join(dirname(options.file), 'gateway.audit.db');
+    assert.equal((await stat(recordsFile)).mode & 0o777, 0o600);
+    await assert.rejects(sqliteStore.open(t, { kind: 'sqlite', file: recordsFile }), /another part .* another file name/u);
   });
 
   test('a worker that ends rejects its calls with 503, and the next call starts another', async (t) => {
@@ -338,15 +300,12 @@ suite('SQLite alone', () => {
 suite('PostgreSQL alone', () => {
   test('a server that does not answer is 503, which says what to check and shows no password', async () => {
     for (const url of ['postgres://u:geheim@127.0.0.1:1/db', 'postgres://u:geheim@[broken/db']) {
-      await assert.rejects(
-        openDatabase({ store: { kind: 'postgres', url: new Secret(url) }, part: 'main', log: noLog }),
-        (error) => {
-          assert.ok(isUnavailable(error));
-          assert.match(String(error), /check store\.url/u);
-          assert.doesNotMatch(String((error as Error).stack) + String((error as Error).cause), /geheim/u);
-          return true;
-        },
-      );
+      await assert.rejects(openDatabase({ store: { kind: 'postgres', url: new Secret(url) }, log: noLog }), (error) => {
+        assert.ok(isUnavailable(error));
+        assert.match(String(error), /check store\.url/u);
+        assert.doesNotMatch(String((error as Error).stack) + String((error as Error).cause), /geheim/u);
+        return true;
+      });
     }
   });
 });
@@ -381,10 +340,7 @@ eachStore((store) => {
       [noSchema, /3F000.*search_path/u],
       [noRights, /42501.*no right to create or use the tables/u],
     ] as const)
-      await assert.rejects(
-        openDatabase({ store: { kind: 'postgres', url: new Secret(url.href) }, part: 'main', log: noLog }),
-        advice,
-      );
+      await assert.rejects(openDatabase({ store: { kind: 'postgres', url: new Secret(url.href) }, log: noLog }), advice);
     await sql.raw(`drop owned by ${role}; drop role ${role}`).execute(query);
   });
 

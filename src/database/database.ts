@@ -2,46 +2,48 @@ import { Kysely, sql, type Transaction } from 'kysely';
 import { inTime } from '#base/in-time.ts';
 import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
+import { takeOverRuns } from './former-runs.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { type Notifications, noNotifications } from './notifications.ts';
 import { createSessionDialect } from './session-dialect.ts';
 import { explained } from './start-faults.ts';
 import { storeUnavailable } from './store-failure.ts';
-import type { StorePart } from './store-part.ts';
-import { filesOf, migrateFiles, refuseMissing, refuseOtherTables } from './store-schema.ts';
+import { filesOf } from './store-part.ts';
+import { migrateFiles, refuseMissing, refuseOtherTables } from './store-schema.ts';
 import { type SessionSource, type StoreFigures, sumOf } from './store-session.ts';
 import { postgresNotifications, postgresSessions, postgresSources, type StoreSources, sqliteSources } from './store-sources.ts';
 import type { Tables } from './tables.ts';
 import { type Availability, logAvailability, watchAvailability } from './watch-availability.ts';
 import { type StoreWatcher, watchTime } from './watch-time.ts';
 
-/** Where the gateway keeps its state. `file` is an absolute path; the other parts are in files next to it (store-part.ts). */
+/** Where the gateway keeps its state. `file` is an absolute path; the part `records` is in a file next to it (store-part.ts). */
 export type StoreOptions =
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: Secret };
 
 /**
- * An open store, or on SQLite one part of it. Every statement rejects with a `store-unavailable` GatewayError (503) where the store
+ * An open store. Every statement rejects with a `store-unavailable` GatewayError (503) where the store
  * cannot take the statement, and with `StatementRefused` where the store refuses it. Neither error shows a value of the statement.
  */
 export interface Database {
-  /** Also `query.transaction().execute(work)`. On SQLite a transaction holds the one writing connection, so keep it short. */
+  /** Writes the part `main`, also by `query.transaction().execute(work)`. On SQLite a transaction has the one writing connection. */
   readonly query: Kysely<Tables>;
+  /** Writes the part `records`, as `query` does. On SQLite it is a file of its own, so that neither waits for the other. */
+  readonly records: Kysely<Tables>;
   /**
-   * Writes the tables of the part `runs`. On SQLite this is a file with a write lock of its own, so that a transaction of `query` does
-   * not hold up these writes. Only for the part `main`; of another part it is `query`.
-   */
-  readonly runs: Kysely<Tables>;
-  /**
-   * Reads committed rows, while a writer runs. On SQLite it has connections of its own, which refuse statements that write. A
-   * transaction of it sees one moment of the store from its first statement on; on SQLite that holds for each file by itself.
+   * Reads committed rows of both parts, while a writer runs. On SQLite it has connections of its own, which refuse statements that write.
+   * A transaction of it sees one moment of the store from its first statement on; on SQLite that holds for each file by itself.
    */
   readonly read: Kysely<Tables>;
   readonly dialect: 'sqlite' | 'postgres';
   readonly notifications: Notifications;
-  /** A transaction with no other writer of `table` at the same time, in any gateway. */
-  exclusively<T>(table: keyof Tables, work: (transaction: Transaction<Tables>) => Promise<T>): Promise<T>;
+  /** A transaction with no other writer of `table` at the same time, in any gateway. `by` writes the part of the table. */
+  exclusively<T>(
+    table: keyof Tables,
+    work: (transaction: Transaction<Tables>) => Promise<T>,
+    by?: 'query' | 'records',
+  ): Promise<T>;
   /** Resolves where the store answers within a second; otherwise rejects with `store-unavailable`. */
   ping(): Promise<void>;
   /** Its connections now. */
@@ -51,9 +53,7 @@ export interface Database {
 }
 
 interface OpenOptions {
-  /** As configured, for every part. */
   readonly store: StoreOptions;
-  readonly part: StorePart;
   readonly log: Log;
   readonly watcher?: StoreWatcher | undefined;
   /** Creates and migrates nothing: for commands that only read a store. */
@@ -61,70 +61,70 @@ interface OpenOptions {
 }
 
 /**
- * Opens a part of the store and brings its schema up to date; on PostgreSQL that is the whole store. Rejects with `store-unavailable`
- * and what to do about the fault.
+ * Opens the store and brings its schema up to date. Rejects with `store-unavailable` and what to do about the fault.
  */
-export async function openDatabase({ store, part, log, watcher, asItIs }: OpenOptions): Promise<Database> {
+export async function openDatabase({ store, log, watcher, asItIs }: OpenOptions): Promise<Database> {
   const dialect = store.kind;
-  const files = store.kind === 'sqlite' ? filesOf(part, store.file) : [];
-  if (asItIs === true) await refuseMissing(files);
-  else if (store.kind === 'postgres') await migratePostgres(store.url);
-  const sources = store.kind === 'sqlite' ? sqliteSources(files) : await postgresSources(store.url);
-  const { query, runs, read } = queriesOver(sources, { dialect, part, log, watcher });
+  const files = store.kind === 'sqlite' ? filesOf(store.file) : [];
+  await (asItIs === true ? refuseMissing(files) : prepare(store));
+  const sources = store.kind === 'sqlite' ? sqliteSources(filesOf(store.file)) : await postgresSources(store.url);
+  const { query, records, read } = queriesOver(sources, { dialect, log, watcher });
   const notifications = await notificationsOf(store);
   const close = async (): Promise<void> => {
     await using closing = new AsyncDisposableStack();
     closing.defer(() => notifications.close());
     closing.defer(() => sources.writers.close());
-    closing.defer(() => sources.runWriters.close());
+    closing.defer(() => sources.recordWriters.close());
     // Closes first: the last connection to a SQLite file checkpoints the write-ahead log, and one that only reads cannot.
     closing.defer(() => sources.readers.close());
   };
   try {
-    if (asItIs === true)
-      await refuseOtherTables(read, { dialect, parts: dialect === 'sqlite' ? files.map((file) => file.part) : [part] });
-    else await migrateFiles(files, { writing: [query, runs], read });
+    await (asItIs === true ? refuseOtherTables(read, dialect) : migrateFiles(files, { writing: [query, records], read }));
   } catch (error) {
     await close();
     throw dialect === 'sqlite' ? error : explained(error);
   }
-  const counted = dialect === 'postgres' ? [sources.writers] : [...new Set(Object.values<SessionSource>({ ...sources }))];
+  const counted = [...new Set(Object.values<SessionSource>({ ...sources }))].slice(0, dialect === 'postgres' ? 1 : undefined);
   return {
     query,
-    runs,
+    records,
     read,
     dialect,
     notifications,
-    exclusively: (table, work) =>
-      query.transaction().execute(async (transaction) => {
+    exclusively: (table, work, by = 'query') =>
+      (by === 'query' ? query : records).transaction().execute(async (transaction) => {
         // Readers pass (mode `share row exclusive`); on SQLite `begin immediate` has the write lock of the file already.
         if (dialect === 'postgres') await sql`lock table ${sql.table(table)} in share row exclusive mode`.execute(transaction);
         return await work(transaction);
       }),
-    ping: () => answered(read.selectFrom('schema_migration').select('number').limit(1).execute()),
+    ping: () => answered(pingOf(read, dialect)),
     figures: () => sumOf(counted),
     close,
   };
+}
+
+/** What a migration needs before connections are open. */
+async function prepare(store: StoreOptions): Promise<void> {
+  await (store.kind === 'postgres' ? migratePostgres(store.url) : takeOverRuns(store.file));
 }
 
 async function notificationsOf(store: StoreOptions): Promise<Notifications> {
   return store.kind === 'sqlite' ? noNotifications : await postgresNotifications(store.url);
 }
 
-/** Watches each source: a SQLite file that cannot be written can often be read, and one file can fail while the others work. */
+/** Watches each source: a SQLite file that cannot be written can often be read, and one file can fail while the other works. */
 function queriesOver(
-  { writers, runWriters, readers }: StoreSources,
-  { dialect, part, log, watcher }: Pick<OpenOptions, 'part' | 'log' | 'watcher'> & Pick<Database, 'dialect'>,
-): Pick<Database, 'query' | 'runs' | 'read'> {
+  { writers, recordWriters, readers }: StoreSources,
+  { dialect, log, watcher }: Pick<OpenOptions, 'log' | 'watcher'> & Pick<Database, 'dialect'>,
+): Pick<Database, 'query' | 'records' | 'read'> {
   const over = (source: SessionSource, access: 'read' | 'write', availability: Availability): Kysely<Tables> =>
     kyselyOver(dialect, watchAvailability(watcher === undefined ? source : watchTime(source, access, watcher), availability));
-  const name = part === 'main' || dialect === 'postgres' ? 'the store' : "the store's audit file";
-  const writing = logAvailability(name, log);
+  const writing = logAvailability('the store', log);
   const query = over(writers, 'write', writing);
   return {
     query,
-    runs: runWriters === writers ? query : over(runWriters, 'write', logAvailability("the store's runs file", log)),
-    read: over(readers, 'read', dialect === 'sqlite' ? ofReaders(logAvailability(name, log)) : writing),
+    records: recordWriters === writers ? query : over(recordWriters, 'write', logAvailability("the store's audit file", log)),
+    read: over(readers, 'read', dialect === 'sqlite' ? ofReaders(logAvailability('the store', log)) : writing),
   };
 }
 
@@ -135,6 +135,12 @@ function ofReaders(known: Availability): Availability {
 
 /** Milliseconds: a readiness probe does not wait in the queue of a store that is stuck. */
 const pingLimit = 1_000;
+
+/** A statement on each file of the store. */
+function pingOf(read: Kysely<Tables>, dialect: Database['dialect']): Promise<unknown> {
+  const first = read.selectFrom('schema_migration').select('number').limit(1);
+  return (dialect === 'sqlite' ? first.union(read.selectFrom('audit_key').select('id as number')) : first).execute();
+}
 
 async function answered(statement: Promise<unknown>): Promise<void> {
   await inTime(statement, pingLimit, () => {

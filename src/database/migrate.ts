@@ -1,7 +1,7 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Migration } from './migration.ts';
-import type { SchemaPart } from './store-part.ts';
+import type { StorePart } from './store-part.ts';
 import type { Tables } from './tables.ts';
 
 interface MigrateOptions {
@@ -10,7 +10,7 @@ interface MigrateOptions {
   /** All migrations of this version of the gateway. */
   readonly migrations: readonly Migration[];
   /** On SQLite: what the file is for. */
-  readonly part: SchemaPart;
+  readonly part: StorePart;
 }
 
 /**
@@ -46,7 +46,7 @@ async function runNextMigration(transaction: Transaction<Tables>, options: Migra
   if (applied.size > 0 && !wanted.some(({ number }) => applied.has(number))) {
     throw new GatewayError(
       'store-unavailable',
-      `A SQLite file that was to be the ${part} file of the store is another part of one: two gateways may be configured so that the store of one is the audit or runs file of the other. Give store.url another file name.`,
+      `A SQLite file that was to be the ${part} file of the store is another part of one: two gateways may be configured so that the store of one is the audit file of the other. Give store.url another file name.`,
     );
   }
   const next = wanted.find(({ number }) => !applied.has(number));

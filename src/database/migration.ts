@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { SchemaPart } from './store-part.ts';
+import type { StorePart } from './store-part.ts';
 import type { Tables } from './tables.ts';
 
 /** One change of the schema. It runs once, in a transaction of its own, on either dialect, and cannot be undone. */
@@ -7,6 +7,6 @@ export interface Migration {
   readonly number: number;
   readonly name: string;
   /** On SQLite it runs on the file of this part alone, on PostgreSQL always. */
-  readonly part: SchemaPart;
+  readonly part: StorePart;
   up(transaction: Transaction<Tables>, dialect: 'sqlite' | 'postgres'): Promise<void>;
 }

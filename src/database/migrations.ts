@@ -12,6 +12,8 @@ import { scheduleTables } from './migrations/0010-schedules.ts';
 import { formTable } from './migrations/0011-forms.ts';
 import { approvalTables } from './migrations/0012-approvals.ts';
 import { notificationTables } from './migrations/0013-notifications.ts';
+import { plainCatalogue } from './migrations/0014-plain-catalogue.ts';
+import { recordTables } from './migrations/0015-records.ts';
 
 /** Every migration, in order, of every part of the store. A published one never changes: add the next number. */
 export const migrations: readonly Migration[] = [
@@ -28,4 +30,6 @@ export const migrations: readonly Migration[] = [
   formTable,
   approvalTables,
   notificationTables,
+  plainCatalogue,
+  recordTables,
 ];

@@ -1,4 +1,4 @@
-/** The tables of notifications: part `runs` of the store, which has the event log. */
+/** The tables of notifications: part `records` of the store, which has the event log. */
 export interface NotificationTables {
   readonly notification_receiver: NotificationReceiverTable;
   readonly notification: NotificationTable;

@@ -1,4 +1,4 @@
-/** The tables of runs and events: part `runs` of the store. */
+/** The tables of runs and events: part `records` of the store. */
 export interface RunTables {
   readonly run: RunTable;
   readonly run_claim: RunClaimTable;

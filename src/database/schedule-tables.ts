@@ -1,4 +1,4 @@
-/** The tables of schedules: part `runs` of the store. */
+/** The tables of schedules: part `records` of the store. */
 export interface ScheduleTables {
   readonly occurrence: OccurrenceTable;
   readonly scheduled_run: ScheduledRunTable;

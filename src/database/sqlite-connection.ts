@@ -1,8 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { pack, packRows, type SqliteValue } from './packed-values.ts';
-import { ParameterRows } from './parameter-rows.ts';
-import type { SqliteReply, SqliteRequest, SqliteWorkerData } from './sqlite-messages.ts';
+import type { SqliteReply, SqliteRequest, SqliteValue, SqliteWorkerData } from './sqlite-messages.ts';
 import { sqliteFailureKind, storeFailure, storeUnavailable } from './store-failure.ts';
 import type { StatementResult } from './store-session.ts';
 
@@ -38,12 +36,7 @@ export class SqliteConnection {
     this.#lastId += 1;
     const id = this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<StatementResult>();
-    const [first] = parameters;
-    this.#post(
-      first instanceof ParameterRows
-        ? { kind: 'insert', id, into: sql, rows: packRows(first.rows) }
-        : { kind: 'run', id, sql, parameters: pack(parameters.map(toSqliteValue)) },
-    );
+    this.#post({ kind: 'run', id, sql, parameters: parameters.map(toSqliteValue) });
     this.#waiting.set(id, { resolve, reject });
     return promise;
   }
@@ -107,6 +100,7 @@ function isDamaged(resultCode: number): boolean {
 function toSqliteValue(value: unknown): SqliteValue {
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return value;
-  if (value instanceof Uint8Array) return value;
+  // A copy: with a view of Node's pool the message would copy the whole pool.
+  if (value instanceof Uint8Array) return new Uint8Array(value);
   throw new TypeError(`A ${typeof value} is no value for a column.`);
 }

@@ -4,23 +4,21 @@ import { Semaphore } from '#base/semaphore.ts';
 import { systemCode } from '#base/system-code.ts';
 import { makeDirectory } from './make-directory.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
+import type { AttachedFile } from './sqlite-messages.ts';
 import { storeUnavailable } from './store-failure.ts';
 import type { SessionSource, StoreFigures, StoreSession } from './store-session.ts';
 
 /** Milliseconds a call waits for a connection before it rejects with `store-unavailable`. */
 const connectionWait = 10_000;
-/** One more than the catalogue takes (automation-store.ts), so that a login finds a connection during any number of searches. */
-const readers = 5;
+/** The catalogue takes four at most (automation-store.ts): the others are for logins, runs and the audit log. */
+const readers = 8;
 
 interface SqliteSessionsOptions {
   readonly file: string;
   /** `write`: one connection, because a SQLite file has a single writer. `read`: several that only read, each at its own moment. */
   readonly kind: 'read' | 'write';
-  /**
-   * A second file, whose tables every connection sees too, under the name `runs`. For readers alone: `begin immediate` would take the
-   * write locks of both files.
-   */
-  readonly attached?: string;
+  /** A writer takes the write locks of both files (`begin immediate`), and a commit over both would not be atomic: it writes one. */
+  readonly attached?: AttachedFile;
   /** KiB of pages that each connection keeps in memory. */
   readonly cache: number;
 }
@@ -59,7 +57,7 @@ export class SqliteSessions implements SessionSource {
 
   figures(): StoreFigures {
     const idle = this.#idle.filter((connection) => !connection.gone).length;
-    return { busy: this.#closed ? 0 : this.#connections - this.#permits.free, idle, waiting: this.#permits.waiting };
+    return { busy: this.#closed ? 0 : this.#permits.inFlight, idle, waiting: this.#permits.waiting };
   }
 
   async close(): Promise<void> {

@@ -4,16 +4,9 @@
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import { type PackedRows, type SqliteValue, unpack, unpackRows } from './packed-values.ts';
-import type { SqliteReply, SqliteRequest, SqliteRow, SqliteWorkerData } from './sqlite-messages.ts';
+import type { SqliteReply, SqliteRequest, SqliteRow, SqliteValue, SqliteWorkerData } from './sqlite-messages.ts';
 
 const preparedAtMost = 256;
-/**
- * Rows in one insert, the larger number while enough rows are left, then one by one: three statements are prepared for any number of rows.
- * More rows at once gain little. SQLite takes 32,766 parameters (sqlite.org/limits.html).
- */
-const rowsAtOnce = [32, 8];
-
 interface Prepared {
   readonly statement: StatementSync;
   readonly givesRows: boolean;
@@ -29,7 +22,7 @@ function openFile({ file, readOnly, attached, cache }: SqliteWorkerData): Databa
   if (!readOnly) database.exec('pragma temp_store = memory');
   if (!readOnly) database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
   // The second file is read-only where the first one is.
-  if (attached !== undefined) database.prepare('attach database ? as runs').run(attached);
+  if (attached !== undefined) database.prepare('attach database ? as ?').run(attached.file, attached.name);
   // Reads the header of the file, which the pragmas above do not always read: a damaged file is refused here.
   database.exec('select count(*) from sqlite_schema');
   return database;
@@ -37,13 +30,7 @@ function openFile({ file, readOnly, attached, cache }: SqliteWorkerData): Databa
 
 type Success = Omit<SqliteReply & { kind: 'succeeded' }, 'id'>;
 
-interface Runner {
-  run(sql: string, parameters: readonly SqliteValue[]): Success;
-  /** `into` is the statement up to its VALUES. All rows or none. */
-  insert(into: string, rows: PackedRows): Success;
-}
-
-function createRunner(database: DatabaseSync): Runner {
+function createRunner(database: DatabaseSync): (sql: string, parameters: readonly SqliteValue[]) => Success {
   const prepared = new Map<string, Prepared>();
   const prepare = (sql: string): Prepared => {
     const known = prepared.get(sql);
@@ -56,43 +43,11 @@ function createRunner(database: DatabaseSync): Runner {
     prepared.set(sql, entry);
     return entry;
   };
-  return {
-    run(sql, parameters) {
-      const { statement, givesRows } = prepare(sql);
-      if (givesRows) return { kind: 'succeeded', rows: statement.all(...parameters).map(withPlainIntegers) };
-      return { kind: 'succeeded', rows: [], affected: Number(statement.run(...parameters).changes) };
-    },
-    insert(into, rows) {
-      const row = `(${'?, '.repeat(rows.width).slice(0, -2)})`;
-      const one = `${into} values ${row}`;
-      const insertAll = (): number => {
-        let affected = 0;
-        for (const values of unpackRows(rows, rowsAtOnce)) {
-          const { statement } = prepare(one + `, ${row}`.repeat(values.length / rows.width - 1));
-          affected += Number(statement.run(...values).changes);
-        }
-        return affected;
-      };
-      // A single row needs no explicit transaction.
-      const isOnly = rows.figures.length === rows.width;
-      return { kind: 'succeeded', rows: [], affected: isOnly ? insertAll() : inTransaction(database, insertAll) };
-    },
+  return (sql, parameters) => {
+    const { statement, givesRows } = prepare(sql);
+    if (givesRows) return { kind: 'succeeded', rows: statement.all(...parameters).map(withPlainIntegers) };
+    return { kind: 'succeeded', rows: [], affected: Number(statement.run(...parameters).changes) };
   };
-}
-
-/** Runs in the open transaction, whose owner rolls it back; without one, in a transaction of its own. */
-function inTransaction<T>(database: DatabaseSync, work: () => T): T {
-  if (database.isTransaction) return work();
-  database.exec('begin immediate');
-  try {
-    const result = work();
-    database.exec('commit');
-    return result;
-  } catch (error) {
-    // After a full disk or an I/O error SQLite has rolled back already.
-    if (database.isTransaction) database.exec('rollback');
-    throw error;
-  }
 }
 
 /** Converts safe integers to numbers; others stay bigint. */
@@ -121,7 +76,7 @@ function serve(data: SqliteWorkerData): void {
     port.close();
     return;
   }
-  const runner = createRunner(database);
+  const run = createRunner(database);
   port.on('message', (request: SqliteRequest) => {
     if (request.kind === 'close') {
       database.close();
@@ -129,9 +84,7 @@ function serve(data: SqliteWorkerData): void {
       return;
     }
     try {
-      const success =
-        request.kind === 'run' ? runner.run(request.sql, unpack(request.parameters)) : runner.insert(request.into, request.rows);
-      send({ ...success, id: request.id });
+      send({ ...run(request.sql, request.parameters), id: request.id });
     } catch (error) {
       send({ kind: 'failed', id: request.id, resultCode: resultCodeOf(error) });
     }

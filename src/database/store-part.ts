@@ -1,17 +1,31 @@
 import { format, parse } from 'node:path';
 
-/** A part of the store that is opened by itself. */
-export type StorePart = 'main' | 'audit';
-
 /**
- * What has a schema of its own. On SQLite each is a file, with a write lock of its own; on PostgreSQL all are in one database. `runs` has
- * the run facts: it is opened with `main`, whose reading connections see both.
+ * What has a schema of its own. On SQLite each is a file, with a write lock of its own; on PostgreSQL both are in one database. `main` has
+ * the catalogue, people and sessions; `records` has what happens: the audit log, idempotency keys, approvals, runs, events, schedules.
  */
-export type SchemaPart = StorePart | 'runs';
+export type StorePart = 'main' | 'records';
 
-/** The SQLite file of a part, next to the configured file: for `gateway.db` they are `gateway.runs.db` and `gateway.audit.db`. */
-export function fileOf(part: SchemaPart, file: string): string {
-  if (part === 'main') return file;
-  const { dir, name, ext } = parse(file);
-  return format({ dir, name: `${name}.${part}`, ext });
+/** One SQLite file of the store. */
+export interface StoreFile {
+  readonly part: StorePart;
+  readonly file: string;
+}
+
+/** The SQLite files of a store: for `gateway.db` they are `gateway.db` and `gateway.audit.db`. */
+export function filesOf(configured: string): readonly [StoreFile, StoreFile] {
+  return [
+    { part: 'main', file: configured },
+    { part: 'records', file: besides(configured, 'audit') },
+  ];
+}
+
+/** The third file of earlier stores: the runs, which `records` has now (former-runs.ts). */
+export function formerRunsFile(configured: string): string {
+  return besides(configured, 'runs');
+}
+
+function besides(configured: string, word: string): string {
+  const { dir, name, ext } = parse(configured);
+  return format({ dir, name: `${name}.${word}`, ext });
 }

@@ -5,20 +5,9 @@ import { migrate, migrationsOf } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { namingFile } from './start-faults.ts';
 import { isWriteRefusal, StatementRefused, storeUnavailable } from './store-failure.ts';
-import { fileOf, type SchemaPart, type StorePart } from './store-part.ts';
+import type { StoreFile, StorePart } from './store-part.ts';
+import { recordsSchema } from './store-sources.ts';
 import type { Tables } from './tables.ts';
-
-/** One SQLite file of the store. */
-export interface StoreFile {
-  readonly part: SchemaPart;
-  readonly file: string;
-}
-
-/** The SQLite files that are opened for a part, its own first. */
-export function filesOf(part: StorePart, configured: string): readonly StoreFile[] {
-  const own: StoreFile = { part, file: fileOf(part, configured) };
-  return part === 'main' ? [own, { part: 'runs', file: fileOf('runs', configured) }] : [own];
-}
 
 /**
  * Brings SQLite files up to date, all at the same time: a worker thread needs a tenth of a second to start. `writing` has the writer of
@@ -41,7 +30,7 @@ export async function migrateFiles(
   await Promise.all(migrated);
 }
 
-async function migrateFile(query: Kysely<Tables>, read: Kysely<Tables>, part: SchemaPart): Promise<void> {
+async function migrateFile(query: Kysely<Tables>, read: Kysely<Tables>, part: StorePart): Promise<void> {
   try {
     await migrate({ query, dialect: 'sqlite', part, migrations });
   } catch (error) {
@@ -52,14 +41,14 @@ async function migrateFile(query: Kysely<Tables>, read: Kysely<Tables>, part: Sc
 
 interface Schema {
   readonly dialect: 'sqlite' | 'postgres';
-  readonly part: SchemaPart;
+  readonly part: StorePart;
 }
 
 /** True where the store has the schema of this version. Rejects where the store does not answer. */
 async function isUpToDate(read: Kysely<Tables>, { dialect, part }: Schema): Promise<boolean> {
   try {
-    // Each SQLite file has a table of this name; that of the runs file is in the attached schema (sqlite-sessions.ts).
-    const schema = dialect === 'sqlite' && part === 'runs' ? read.withSchema('runs') : read;
+    // Each SQLite file has a table of this name.
+    const schema = dialect === 'sqlite' && part === 'records' ? read.withSchema(recordsSchema) : read;
     const rows = await schema.selectFrom('schema_migration').select('number').execute();
     const applied = new Set(rows.map(({ number }) => number));
     const last = migrations.at(-1)?.number ?? 0;
@@ -87,11 +76,8 @@ export async function refuseMissing(files: readonly StoreFile[]): Promise<void> 
 }
 
 /** For a store that may not be migrated. `read` sees every part. */
-export async function refuseOtherTables(
-  read: Kysely<Tables>,
-  { dialect, parts }: { readonly dialect: Schema['dialect']; readonly parts: readonly SchemaPart[] },
-): Promise<void> {
-  for (const part of parts) {
+export async function refuseOtherTables(read: Kysely<Tables>, dialect: Schema['dialect']): Promise<void> {
+  for (const part of ['main', 'records'] as const) {
     if (await isUpToDate(read, { dialect, part })) continue;
     throw storeUnavailable(
       'schema',

@@ -14,10 +14,8 @@ export interface Tables extends RunTables, ScheduleTables, ApprovalTables, Notif
   readonly revoked_token: RevokedTokenTable;
   readonly login_failure: LoginFailureTable;
   readonly automation: AutomationTable;
-  readonly automation_audience: AutomationAudienceTable;
-  readonly automation_audience_group: AutomationAudienceGroupTable;
-  readonly automation_block: AutomationBlockTable;
-  readonly run_fact: RunFactTable;
+  readonly automation_text: AutomationTextTable;
+  readonly automation_group: AutomationGroupTable;
   readonly workflow: WorkflowTable;
   readonly form: FormTable;
   readonly audit_key: AuditKeyTable;
@@ -57,25 +55,25 @@ interface LoginFailureTable {
   readonly expires_at: number;
 }
 
-/** Texts that are compared are UTF-8 bytes: their order is that of code points under any collation of the database. */
+/** What a listing filters and sorts by. Texts that are compared are UTF-8 bytes: their order is that of code points under any collation. */
 interface AutomationTable {
+  readonly number: number;
   readonly id: Uint8Array;
   /** Exact, and unique. */
   readonly name: Uint8Array;
   /** The columns `…_key` have the folded fields, for sorting and searching; null where the document has no such field. */
   readonly name_key: Uint8Array;
-  /** Who may see the document: 0 is every role that may list, others are in `automation_audience`. */
-  readonly audience: number;
-  /** The document as JSON text, without `lastRunAt` and `nextRunAt`: the text that its ETag covers. */
-  readonly document: string;
+  /** 1: only the groups in `automation_group` may see it. */
+  readonly restricted: number;
   readonly id_key: Uint8Array;
   readonly last_modified_by_key: Uint8Array | null;
-  /** `lastRunAt` and `nextRunAt` as the owner wrote them last; a run may have noted newer ones (`run_fact`). */
+  /** `lastRunAt` and `nextRunAt`, as the owner wrote them last or the schedule since then. */
   readonly last_run_at_key: Uint8Array | null;
   readonly next_run_at_key: Uint8Array | null;
-  /** Change whenever the owner writes the field, and never come back: a note of a run is good for one of them. */
-  readonly last_run_revision: number;
-  readonly next_run_revision: number;
+  /** `nextRunAt` as the owner wrote it last. */
+  readonly next_run_given_key: Uint8Array | null;
+  /** `data.scheduleFrom`. */
+  readonly schedule_from: string | null;
   readonly repeat_interval_key: Uint8Array | null;
   /** The beginning of the key: a PostgreSQL index row has at most 2,704 bytes. */
   readonly description_start: Uint8Array | null;
@@ -86,37 +84,17 @@ interface AutomationTable {
   readonly last_updated_key: Uint8Array | null;
 }
 
-/** One distinct set of groups that may see automations. */
-interface AutomationAudienceTable {
-  readonly audience: number;
-  /** SHA-256 of the set. */
-  readonly digest: Uint8Array;
+interface AutomationTextTable {
+  /** As `automation.number`. */
+  readonly number: number;
+  /** The document as JSON text: what its ETag covers. The other members are columns of `automation`. */
+  readonly document: string;
 }
 
-interface AutomationAudienceGroupTable {
+/** A group that may see an automation. */
+interface AutomationGroupTable {
+  readonly number: number;
   readonly group_name: Uint8Array;
-  readonly audience: number;
-}
-
-/**
- * The alphabetical order of the catalogue, in blocks of a few thousand documents. A row has the number of documents of one audience in the
- * block that starts at (`name_key`, `name`) and ends where the next one starts. Every block has a row of the audience -1, which counts
- * all its documents; the first block starts at the empty key.
- */
-interface AutomationBlockTable {
-  readonly audience: number;
-  readonly name_key: Uint8Array;
-  readonly name: Uint8Array;
-  readonly documents: number;
-}
-
-/** What a run noted of an automation: it takes precedence over what the owner wrote while the automation has this revision. */
-interface RunFactTable {
-  readonly automation_id: Uint8Array;
-  readonly field: 'lastRunAt' | 'nextRunAt';
-  readonly revision: number;
-  /** As the keys of `automation`; null: the field has no value. */
-  readonly at_key: Uint8Array | null;
 }
 
 /** One version of a workflow. Ids and versions are UTF-8 bytes. */

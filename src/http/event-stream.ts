@@ -85,19 +85,12 @@ const comment = Buffer.from(':\n\n');
 /** Begins with a comment, so that the caller gets the head of the reply before the first event. */
 async function* framesOf(pages: EventPages): AsyncGenerator<Buffer, void, undefined> {
   yield comment;
-  for await (const page of pages) yield page.length === 0 ? comment : Buffer.concat(page.map(frameOf));
+  for await (const page of pages) yield page.length === 0 ? comment : Buffer.from(page.map(frameOf).join(''));
 }
 
-const frames = new WeakMap<EventRecord, Buffer>();
-
-/** Made once an event, since many streams send it. */
-function frameOf(record: EventRecord): Buffer {
-  const made = frames.get(record);
-  if (made !== undefined) return made;
+function frameOf(record: EventRecord): string {
   const { number, event } = record;
   // Compact JSON has no line breaks. A type may have them where a workflow emits it.
   const type = typeOfEvent(record).replaceAll(/[\r\n]+/gu, ' ');
-  const frame = Buffer.from(`id: ${number}\nevent: ${type}\ndata: ${event}\n\n`);
-  frames.set(record, frame);
-  return frame;
+  return `id: ${number}\nevent: ${type}\ndata: ${event}\n\n`;
 }

@@ -9,9 +9,9 @@ export function idempotentRequestOf(
   route: Route,
   request: {
     readonly raw: Pick<IncomingMessage, 'headers'>;
-    readonly caller: Authentication | undefined;
+    readonly caller?: Authentication | undefined;
     readonly params: Readonly<Record<string, string>>;
-    readonly body: Buffer | undefined;
+    readonly body?: Buffer | undefined;
   },
 ): IdempotentRequest | undefined {
   if (route.idempotency === undefined || request.caller === undefined) return undefined;

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import type { RelayReply } from '#relay/relay-reply.ts';
 import { endReply, written } from './connections/slow-reader.ts';
+import { problemReply } from './problem.ts';
+import type { RelayReply } from './rendering/rendering.ts';
 import { writeHead } from './reply-head.ts';
 import type { RequestScope } from './request-scope.ts';
 import type { RouteReply } from './route.ts';
@@ -9,6 +10,7 @@ import type { ServedRequest } from './served-request.ts';
 /** Writes a reply. Returns a promise only where the reply is written piece by piece. */
 export function writeReply({ raw, response, scope }: ServedRequest, answer: RouteReply): Promise<void> | undefined {
   if (answer.kind === 'relayed') return writeRelayed(response, answer, scope);
+  if (answer.kind === 'problem') return writeProblem(response, answer, scope);
   const headOnly = raw.method === 'HEAD';
   if (answer.kind === 'streamed') return writePieces(response, answer, scope, headOnly);
   const body = answer.body ?? '';
@@ -25,15 +27,25 @@ const jsonType = 'application/json; charset=utf-8';
 
 /** A whole reply is one write. A longer one is written as it arrives, as fast as the caller reads, and a fault aborts it. */
 function writeRelayed(response: ServerResponse, reply: RelayReply, scope: RequestScope): Promise<void> | undefined {
-  const { headers, status = 200, mediaType = jsonType, rest } = reply;
+  const { headers, rest } = reply;
   if (rest === undefined) {
     const length = String(reply.head.length);
-    writeHead(response, status, scope, ['Content-Type', mediaType, 'Content-Length', length, ...headers]);
+    writeHead(response, 200, scope, ['Content-Type', jsonType, 'Content-Length', length, ...headers]);
     endReply(response, reply.head);
     return undefined;
   }
-  writeHead(response, status, scope, ['Content-Type', mediaType, ...headers]);
+  writeHead(response, 200, scope, ['Content-Type', jsonType, ...headers]);
   return writeAll(response, reply.head, rest);
+}
+
+function writeProblem(
+  response: ServerResponse,
+  { error, requestId, headers }: Extract<RouteReply, { readonly kind: 'problem' }>,
+  scope: RequestScope,
+): undefined {
+  const problem = problemReply({ error, requestId, publicPath: scope.publicPath });
+  writeHead(response, problem.status, scope, Object.entries({ ...problem.headers, ...headers }).flat());
+  endReply(response, problem.body);
 }
 
 async function writeAll(response: ServerResponse, head: Buffer, rest: AsyncIterable<Buffer>): Promise<void> {

@@ -24,73 +24,58 @@ const readAtOnce = 131_072;
 
 const noSpans: ReadonlyMap<string, Buffer> = new Map();
 
-/** Throws or rejects with 400 `invalid-json` or `invalid-request`. */
-type BodyReader = (request: ServedRequest, problemsOfQuery: readonly RequestProblem[]) => ReadBody | Promise<ReadBody>;
+/** Rejects with 400 `invalid-json` or `invalid-request`. */
+export type BodyReader = (request: ServedRequest, problemsOfQuery: readonly RequestProblem[]) => Promise<ReadBody>;
 
 /**
  * Reads and judges the body of a route: JSON strictly and by its schema. All problems are reported at once, with those of the query
- * string. Returns a promise where the body is long.
+ * string.
  */
-export function bodyReader(route: Route): BodyReader {
-  const { body } = route;
-  if (body?.kind === 'stream') {
-    return ({ raw }, problemsOfQuery) => {
-      refuseProblems(problemsOfQuery);
-      return { value: arriving(raw), spans: noSpans, judged: undefined };
-    };
-  }
-  if (body?.kind === 'document') {
-    return (request, problemsOfQuery) => {
-      refuseProblems(problemsOfQuery);
-      return { value: request.body ?? Buffer.alloc(0), spans: noSpans, judged: undefined };
-    };
-  }
-  if (body?.kind !== 'json') {
-    return (request, problemsOfQuery) => {
-      refuseProblems(problemsOfQuery);
-      return { value: request.body?.toString('utf8') ?? '', spans: noSpans, judged: undefined };
-    };
-  }
+export function bodyReader({ body }: Route): BodyReader {
+  if (body?.kind === 'json') return jsonReader(body);
+  return async (request, problemsOfQuery) => {
+    refuseProblems(problemsOfQuery);
+    return { value: unjudged(body?.kind, request), spans: noSpans, judged: undefined };
+  };
+}
+
+/** A body that its handler judges. */
+function unjudged(kind: 'document' | 'form' | 'stream' | undefined, { raw, body }: ServedRequest): unknown {
+  if (kind === 'stream') return arriving(raw);
+  return kind === 'document' ? (body ?? Buffer.alloc(0)) : (body?.toString('utf8') ?? '');
+}
+
+function jsonReader(body: JsonBody): BodyReader {
   const opaque = opaqueMembers(body.opaque ?? []);
   const judge = judgeOf(body);
   const withoutBody = Buffer.from(body.optional === true ? '{}' : '');
-  return (request, problemsOfQuery) => {
-    const alsoWrong = (envelope: Envelope): readonly RequestProblem[] => joined(problemsOfQuery, judge(envelope).problems);
-    const judged = (envelope: Envelope): ReadBody => {
-      const { problems, judged } = judge(envelope);
-      refuseProblems(joined(problemsOfQuery, problems));
-      return { ...envelope, judged };
-    };
+  return async (request, problemsOfQuery) => {
+    const alsoWrong = (envelope: Envelope): readonly RequestProblem[] => [...problemsOfQuery, ...judge(envelope).problems];
     const bytes = request.body ?? withoutBody;
-    if (bytes.length > readAtOnce) return readEnvelopeInSteps(bytes, { opaque, alsoWrong }).then(judged);
-    return judged(readEnvelope(bytes, { opaque, alsoWrong }));
+    const envelope =
+      bytes.length > readAtOnce
+        ? await readEnvelopeInSteps(bytes, { opaque, alsoWrong })
+        : readEnvelope(bytes, { opaque, alsoWrong });
+    const { problems, judged } = judge(envelope);
+    refuseProblems([...problemsOfQuery, ...problems]);
+    return { ...envelope, judged };
   };
 }
 
 /** Finds the problems of a body: by its schema, or by the variant that `choose` names, and those that only `judge` can find. */
 function judgeOf(body: JsonBody): (envelope: Envelope) => Judgement {
-  const { variants, judge = (): Judgement => ({ problems: none }) } = body;
+  const { variants, judge = (): Judgement => ({ problems: [] }) } = body;
   const compiled = new Map((variants?.schemas ?? [body.schema]).map((schema) => [schema, schemaProblems(schema)]));
   return ({ value, spans }) => {
     const schema = variants?.choose(value) ?? body.schema;
     const { problems, judged } = judge(value, spans);
-    return { problems: joined(compiled.get(schema)?.(value) ?? none, problems), judged };
+    return { problems: [...(compiled.get(schema)?.(value) ?? []), ...problems], judged };
   };
-}
-
-const none: readonly RequestProblem[] = [];
-
-/** Both lists as one; no new array where one is empty, which is the usual case. */
-function joined(first: readonly RequestProblem[], second: readonly RequestProblem[]): readonly RequestProblem[] {
-  if (first.length === 0) return second;
-  return second.length === 0 ? first : [...first, ...second];
 }
 
 function refuseProblems(problems: readonly RequestProblem[]): void {
   if (problems.length > 0) throw invalidRequest(problems);
 }
-
-const noQuery = { query: new URLSearchParams(), problems: [] };
 
 export function readQuery(
   route: Route,
@@ -98,7 +83,7 @@ export function readQuery(
 ): { readonly query: URLSearchParams; readonly problems: readonly RequestProblem[] } {
   const { url = '' } = request;
   const at = url.indexOf('?');
-  if (at < 0) return noQuery;
+  if (at < 0) return { query: new URLSearchParams(), problems: [] };
   const text = url.slice(at + 1);
   // URLSearchParams drops one leading `?`; without this one it would drop the first character of a name such as `?a`.
   const query = new URLSearchParams(`?${text}`);

@@ -9,10 +9,8 @@ import type { ApprovalReference } from '#calls/approval-gate.ts';
 import type { AttemptObservers } from '#calls/attempts.ts';
 import type { CallContext } from '#calls/call-context.ts';
 import { type CallOrigin, CallRecord } from '#calls/call-record.ts';
-import type { RenderError } from '#calls/kept-reply.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 import { newRequestId, preferredWait, receivedRequestId } from './admission/request-checks.ts';
-import { problemReply } from './problem.ts';
 import { accessOf } from './route.ts';
 import type { FoundRoute } from './route-table.ts';
 
@@ -70,9 +68,7 @@ export class RequestScope implements CallContext, CallOrigin {
     this.method = request.method ?? '';
     this.sourceAddress = options.sourceAddress;
     this.requestId = receivedRequestId(request.headers['x-request-id']) ?? newRequestId();
-    const { publicPath } = options;
-    const renderError: RenderError = (error, requestId) => problemReply({ error, requestId, publicPath });
-    this.record = new CallRecord({ origin: this, audit, clock, observers, renderError });
+    this.record = new CallRecord({ origin: this, audit, clock, observers });
   }
 
   get trace(): TraceContext {

@@ -7,7 +7,6 @@ import { listen } from '../../test/support/listen.ts';
 import { json, type Route, type RouteReply } from './route.ts';
 import { createRouteRunner, type RouteRunnerOptions } from './route-runner.ts';
 import { monitoring } from './routes/route-traits.ts';
-import { ServedRequest } from './served-request.ts';
 
 /** The reply that a caller gets from a route with this handler, and the cause that the route failed with. */
 async function answered(
@@ -29,7 +28,7 @@ async function answered(
     },
   };
   const server = createServer((raw, response) =>
-    run(new ServedRequest({ raw, response, route, params: {}, scope: scope as never, endBodyTime() {} })),
+    run({ raw, response, route, params: {}, scope: scope as never, endBodyTime() {} }),
   );
   const { port } = await listen(t, server);
   const reply = await fetch(`http://127.0.0.1:${port}/a`, { signal: AbortSignal.timeout(5_000) });

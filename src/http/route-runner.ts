@@ -1,5 +1,4 @@
 import type { Access } from '#access/access.ts';
-import type { Authentication } from '#access/authentication.ts';
 import { isOperation, type Operation } from '#access/operations.ts';
 import type { Principal } from '#access/principal.ts';
 import { CallerLeft } from '#base/caller-left.ts';
@@ -15,7 +14,7 @@ import { breakOffReply } from './connections/break-off.ts';
 import { answerError, noteFailure } from './error-replies.ts';
 import { idempotentRequestOf } from './idempotency.ts';
 import { writeReply } from './reply-writer.ts';
-import { bodyReader, type ReadBody, readQuery } from './request-reader.ts';
+import { type BodyReader, bodyReader, type ReadBody, readQuery } from './request-reader.ts';
 import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
 import { accessOf, bodyMediaTypes, isOptional, type Route, type RouteReply } from './route.ts';
@@ -53,73 +52,64 @@ export type Admit = (asked: {
 export function createRouteRunner(options: RouteRunnerOptions): (route: Route) => (request: ServedRequest) => void {
   return (route) => {
     const read = bodyReader(route);
-    const handle = (
-      request: ServedRequest,
-      { value, spans, judged }: ReadBody,
-      query: URLSearchParams,
-    ): RouteReply | Promise<RouteReply> => {
-      const { scope } = request;
-      scope.record.idempotent = idempotentRequestOf(route, request);
-      if (route.counted === 'admitted') count(request, options);
-      if (route.body?.kind === 'stream') leaveUnread(request);
-      return route.handle({
-        params: request.params,
-        query,
-        headers: request.raw.headers,
-        body: value,
-        spans,
-        judged,
-        sourceAddress: scope.sourceAddress,
-        ownOrigin: () => options.names.originOf(request.raw),
-        context: scope,
-        count: () => count(request, options),
-        whenDraining: (callback) => scope.whenDraining(callback),
-      });
-    };
-    const answer = (request: ServedRequest): void | Promise<void> => {
-      // A whole body has arrived by now; a streamed one has its own limit between two pieces (body-time.ts).
-      request.endBodyTime();
-      const { query, problems } = readQuery(route, request.raw);
-      const body = read(request, problems);
-      const known = body instanceof Promise ? body.then((later) => handle(request, later, query)) : handle(request, body, query);
-      if (known instanceof Promise) return known.then((later) => writeAnswer(later, request, options.log));
-      writeAnswer(known, request, options.log);
-      return undefined;
-    };
-    const readAndAnswer = (request: ServedRequest): void | Promise<void> => {
-      if (isRefused(request)) return undefined;
-      if (request.raw.headers.expect !== undefined) answerExpectation(request);
-      if (route.body?.kind === 'stream') return answer(request);
-      readWhole(request.raw, bodyLimitOf(route, options), (error, body) => {
-        if (isRefused(request)) return;
-        attempt(request, options.log, () => {
-          if (error !== undefined) throw error;
-          request.body = body;
-          return answer(request);
-        });
-      });
-      return undefined;
-    };
     return (request) => {
-      const { span } = request.scope;
-      const work = (): void | Promise<void> => admit(route, request, options);
-      attempt(request, options.log, () => {
-        const admitted = span === undefined ? work() : traceDecision(span, work);
-        return admitted instanceof Promise ? admitted.then(() => readAndAnswer(request)) : readAndAnswer(request);
-      });
+      serve(route, request, { ...options, read }).catch((thrown: unknown) => answerError(thrown, request, options.log));
     };
   };
 }
 
-/** Runs a step of a request, and answers the caller with the error that the step throws or rejects with. */
-function attempt(request: ServedRequest, log: Log, step: () => void | Promise<void>): void {
-  const failed = (thrown: unknown): void => answerError(thrown, request, log);
-  try {
-    const taken = step();
-    if (taken instanceof Promise) taken.catch(failed);
-  } catch (thrown) {
-    failed(thrown);
+/** Rejects with the error that the caller is to be answered with. */
+async function serve(
+  route: Route,
+  request: ServedRequest,
+  options: RouteRunnerOptions & { readonly read: BodyReader },
+): Promise<void> {
+  const { raw, scope } = request;
+  const admitted = (): Promise<void> => admit(route, request, options);
+  await (scope.span === undefined ? admitted() : traceDecision(scope.span, admitted));
+  if (isRefused(request)) return;
+  if (raw.headers.expect !== undefined) answerExpectation(request);
+  if (route.body?.kind !== 'stream') {
+    try {
+      request.body = await readWhole(raw, bodyLimitOf(route, options));
+    } catch (error) {
+      if (!isRefused(request)) throw error;
+    }
+    if (isRefused(request)) return;
   }
+  // A whole body has arrived by now; a streamed one has its own limit between two pieces (body-time.ts).
+  request.endBodyTime();
+  const { query, problems } = readQuery(route, raw);
+  const body = await options.read(request, problems);
+  await write(await handle(route, request, { body, query, options }), request, options.log);
+}
+
+async function handle(
+  route: Route,
+  request: ServedRequest,
+  {
+    body: { value, spans, judged },
+    query,
+    options,
+  }: { readonly body: ReadBody; readonly query: URLSearchParams; readonly options: RouteRunnerOptions },
+): Promise<RouteReply> {
+  const { scope } = request;
+  scope.record.idempotent = idempotentRequestOf(route, request);
+  if (route.counted === 'admitted') count(request, options);
+  if (route.body?.kind === 'stream') leaveUnread(request);
+  return await route.handle({
+    params: request.params,
+    query,
+    headers: request.raw.headers,
+    body: value,
+    spans,
+    judged,
+    sourceAddress: scope.sourceAddress,
+    ownOrigin: () => options.names.originOf(request.raw),
+    context: scope,
+    count: () => count(request, options),
+    whenDraining: (callback) => scope.whenDraining(callback),
+  });
 }
 
 /** True where the request was refused on the bare socket because it did not arrive in full: the rest of it comes too late. */
@@ -133,13 +123,16 @@ function answerExpectation({ raw, response }: ServedRequest): void {
   if (isAsked && hasBody(raw)) response.writeContinue();
 }
 
-/** Throws where the answer cannot be written. */
-function writeAnswer(answer: RouteReply, request: ServedRequest, log: Log): void {
-  const { response } = request;
-  writeReply(request, answer)?.then(
-    () => response.end(),
-    (failure: unknown) => abortReply(failure, request, log),
-  );
+/** Rejects where the answer cannot be begun. */
+async function write(answer: RouteReply, request: ServedRequest, log: Log): Promise<void> {
+  const rest = writeReply(request, answer);
+  if (rest === undefined) return;
+  try {
+    await rest;
+    request.response.end();
+  } catch (failure) {
+    abortReply(failure, request, log);
+  }
 }
 
 /** The status line has been sent: only a reset connection can still show that the reply is not complete. */
@@ -161,42 +154,27 @@ function count({ caller }: ServedRequest, { rateLimit }: RouteRunnerOptions): vo
   if (caller !== undefined) rateLimit()?.count(caller.principal);
 }
 
-/** Returns a promise only where the credentials are not in the cache of verified ones. */
-function admit(route: Route, request: ServedRequest, options: RouteRunnerOptions): void | Promise<void> {
+async function admit(route: Route, request: ServedRequest, options: RouteRunnerOptions): Promise<void> {
+  const { raw, scope } = request;
+  const { access, names, pressure } = options;
   const isOpen = accessOf(route) === 'everyone';
   const asksSession = !isOpen && route.onlyEnds !== true;
-  refuseCrossSite(request.raw, options.names, asksSession ? options.access.cookieName : undefined);
-  if (isOpen) {
-    admitCaller(route, request, options);
-    return undefined;
-  }
-  const { authorization, cookie } = request.raw.headers;
-  const { sourceAddress, requestId } = request.scope;
-  const authentication = options.access.authenticate({
-    authorization,
-    cookie,
-    isOwnHost: () => options.names.isHost(request.raw),
-    sourceAddress,
-    requestId,
-  });
-  if (authentication instanceof Promise) return authentication.then((verified) => admitCaller(route, request, options, verified));
-  admitCaller(route, request, options, authentication);
-  return undefined;
-}
-
-function admitCaller(route: Route, request: ServedRequest, options: RouteRunnerOptions, caller?: Authentication): void {
-  if (caller !== undefined) {
-    request.caller = caller;
-    request.scope.record.principal = caller.principal;
+  refuseCrossSite(raw, names, asksSession ? access.cookieName : undefined);
+  if (!isOpen) {
+    const { authorization, cookie } = raw.headers;
+    const { sourceAddress, requestId } = scope;
+    const isOwnHost = (): boolean => names.isHost(raw);
+    request.caller = await access.authenticate({ authorization, cookie, isOwnHost, sourceAddress, requestId });
+    scope.record.principal = request.caller.principal;
     refuseCaller(route, request, options);
   }
-  route.precondition?.(request.params, request.scope.record.principal);
+  route.precondition?.(request.params, scope.record.principal);
   if (route.body !== undefined) {
-    checkDeclaredLength(request.raw, bodyLimitOf(route, options));
-    if (!isOptional(route.body) || hasBody(request.raw)) checkMediaType(request.raw, bodyMediaTypes(route.body));
+    checkDeclaredLength(raw, bodyLimitOf(route, options));
+    if (!isOptional(route.body) || hasBody(raw)) checkMediaType(raw, bodyMediaTypes(route.body));
   }
-  if (route.sheddable) options.pressure.refuse();
-  if (route.holdsPlace) options.takePlace(request.scope);
+  if (route.sheddable) pressure.refuse();
+  if (route.holdsPlace) options.takePlace(scope);
 }
 
 /** Bytes; a streamed body has no limit. A body that the route does not use is read too, up to `unusedBody` bytes. */

@@ -5,8 +5,8 @@ import type { ErrorCode } from '#base/error-codes.ts';
 import type { GatewayError, RequestProblem } from '#base/gateway-error.ts';
 import type { JsonSchema } from '#base/json-schema.ts';
 import type { CallContext } from '#calls/call-context.ts';
-import type { RelayReply } from '#relay/relay-reply.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
+import type { RelayReply } from './rendering/rendering.ts';
 
 /** One route. The server serves it; the OpenAPI document and the role matrix are made from it. */
 export interface Route extends RouteTraits {
@@ -148,6 +148,13 @@ export type RouteReply =
       /** Default `application/json; charset=utf-8`. */
       readonly mediaType?: string;
       readonly body?: Buffer | string;
+    }
+  /** The error of an earlier request with the same Idempotency-Key, whose id it has. */
+  | {
+      readonly kind: 'problem';
+      readonly error: GatewayError;
+      readonly requestId: string;
+      readonly headers: Readonly<Record<string, string>>;
     };
 
 /** The media types that a route's body may have. */

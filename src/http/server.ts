@@ -24,7 +24,7 @@ import type { RequestWatcher } from './request-watcher.ts';
 import type { Route } from './route.ts';
 import { createRouteRunner, type RouteRunnerOptions } from './route-runner.ts';
 import { createRouteTable, type FoundRoute, type RouteTable } from './route-table.ts';
-import { ServedRequest } from './served-request.ts';
+import type { ServedRequest } from './served-request.ts';
 
 /** PEM texts. */
 interface Certificate {
@@ -214,7 +214,7 @@ function createRequestOpener(
       });
       scope.replyEnded();
     });
-    return new ServedRequest({ raw, response, route, params: found?.params ?? {}, scope, endBodyTime });
+    return { raw, response, route, params: found?.params ?? {}, scope, endBodyTime };
   };
 }
 
@@ -245,7 +245,6 @@ function observe(scope: RequestScope, { log, watcher }: Pick<HttpServerOptions, 
   if (scope.span !== undefined) endRequestSpan(scope.span, scope, status);
   const { requestId, method, routePattern: route, sourceAddress } = scope;
   const { explanation } = record;
-  // Every line has the same members, so that V8 keeps one hidden class.
   log.info('request', {
     requestId,
     traceId: scope.trace.traceId,

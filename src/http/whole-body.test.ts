@@ -17,11 +17,15 @@ async function reader(t: TestContext, limit: number) {
   const read: Read[] = [];
   const done = new EventTarget();
   const server = createServer((request: IncomingMessage, response) => {
-    readWhole(request, limit, (error, body) => {
-      read.push({ error, body });
+    const noted = (one: Partial<Read>): void => {
+      read.push({ error: undefined, body: undefined, ...one });
       done.dispatchEvent(new Event('read'));
       response.end();
-    });
+    };
+    readWhole(request, limit).then(
+      (body) => noted({ body }),
+      (error: GatewayError) => noted({ error }),
+    );
   });
   const { port } = await listen(t, server);
   const send = async (text: string): Promise<Socket> => {

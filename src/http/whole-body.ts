@@ -4,30 +4,23 @@ import { GatheredBytes } from '#base/gathered-bytes.ts';
 import { bodyTooLarge } from './admission/request-checks.ts';
 
 /**
- * Reads a body to its end and calls `done` once. `body` is undefined where the request has none. `error` is 413 `body-too-large` as
- * soon as there are more than `limit` bytes, or 400 where the connection breaks. Later bytes are read and dropped while the connection
- * stays open.
+ * Reads a body to its end; undefined where the request has none. Rejects with 413 `body-too-large` as soon as there are more than `limit`
+ * bytes, and with 400 where the connection breaks. Later bytes are read and dropped while the connection stays open.
  */
-export function readWhole(request: IncomingMessage, limit: number, done: (error?: GatewayError, body?: Buffer) => void): void {
-  if (!hasBody(request)) {
-    done();
-    return;
-  }
+export async function readWhole(request: IncomingMessage, limit: number): Promise<Buffer | undefined> {
+  if (!hasBody(request)) return undefined;
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const gathered = new GatheredBytes();
-  let ended = false;
-  const end = (error?: GatewayError): void => {
-    if (ended) return;
-    ended = true;
-    if (error === undefined) done(undefined, gathered.take());
-    else done(error);
-  };
+  let isOver = false;
   request.on('data', (chunk: Buffer) => {
-    if (ended) return;
+    if (isOver) return;
     gathered.add(chunk);
-    if (gathered.length > limit) end(bodyTooLarge(limit));
+    isOver = gathered.length > limit;
+    if (isOver) reject(bodyTooLarge(limit));
   });
-  request.on('end', () => end());
-  request.on('error', (cause) => end(new GatewayError('malformed-request', 'The request could not be read.', { cause })));
+  request.on('end', () => resolve(gathered.take()));
+  request.on('error', (cause) => reject(new GatewayError('malformed-request', 'The request could not be read.', { cause })));
+  return await promise;
 }
 
 /** Whether the framing of a request announces a body (RFC 9112 6.3). */

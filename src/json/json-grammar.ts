@@ -24,7 +24,7 @@ export const failed = 20;
 // Inside numbers.
 const minus = 21;
 const zero = 22;
-const integer = 23;
+export const inInteger = 23;
 const point = 24;
 const fraction = 25;
 const exponent = 26;
@@ -71,15 +71,15 @@ function addString(table: Uint8Array, string: number, escape: number, hex: numbe
 
 function addNumber(table: Uint8Array, end: number): void {
   on(table, minus, '0', zero);
-  on(table, minus, '123456789', integer);
-  on(table, integer, digits, integer);
+  on(table, minus, '123456789', inInteger);
+  on(table, inInteger, digits, inInteger);
   on(table, point, digits, fraction);
   on(table, fraction, digits, fraction);
   on(table, exponent, '+-', exponentSign);
   for (const state of [exponent, exponentSign, exponentDigits]) on(table, state, digits, exponentDigits);
-  for (const state of [zero, integer]) on(table, state, '.', point);
-  for (const state of [zero, integer, fraction]) on(table, state, 'eE', exponent);
-  for (const state of [zero, integer, fraction, exponentDigits]) on(table, state, `${whiteSpace},]}`, end);
+  for (const state of [zero, inInteger]) on(table, state, '.', point);
+  for (const state of [zero, inInteger, fraction]) on(table, state, 'eE', exponent);
+  for (const state of [zero, inInteger, fraction, exponentDigits]) on(table, state, `${whiteSpace},]}`, end);
 }
 
 /** The state of a token after its first byte. */
@@ -89,7 +89,7 @@ function addFirstBytes(): void {
   on(stateAfterFirstByte, 0, '"', inString);
   on(stateAfterFirstByte, 0, '-', minus);
   on(stateAfterFirstByte, 0, '0', zero);
-  on(stateAfterFirstByte, 0, '123456789', integer);
+  on(stateAfterFirstByte, 0, '123456789', inInteger);
   for (const { text, state } of literals) on(stateAfterFirstByte, 0, text.charAt(0), state);
 }
 
@@ -137,7 +137,7 @@ export const reportingTable = createTable(true);
 
 /** Whether a number is complete in this state. Only the end of the text or the next byte ends a number. */
 export function isCompleteNumber(state: number): boolean {
-  return state === zero || state === integer || state === fraction || state === exponentDigits;
+  return state === zero || state === inInteger || state === fraction || state === exponentDigits;
 }
 
 /** A description of what the grammar allows in a state. */

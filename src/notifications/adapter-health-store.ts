@@ -15,7 +15,7 @@ export interface AdapterHealthStore {
   change(adapter: string, from: SaidHealth, isDown: boolean): Promise<void>;
 }
 
-export function createAdapterHealthStore({ read, runs }: Pick<Database, 'read' | 'runs'>): AdapterHealthStore {
+export function createAdapterHealthStore({ read, records }: Pick<Database, 'read' | 'records'>): AdapterHealthStore {
   return {
     async read(adapters) {
       if (adapters.length === 0) return new Map();
@@ -26,7 +26,7 @@ export function createAdapterHealthStore({ read, runs }: Pick<Database, 'read' |
       const down = isDown ? 1 : 0;
       await sql`insert into adapter_health (adapter, is_down, changes) values (${adapter}, ${down}, ${changes + 1})
         on conflict (adapter) do update set is_down = ${down}, changes = ${changes + 1}
-        where adapter_health.changes = ${changes}`.execute(runs);
+        where adapter_health.changes = ${changes}`.execute(records);
     },
   };
 }

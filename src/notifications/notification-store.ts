@@ -83,14 +83,14 @@ export function createNotificationStore({
       return database.dialect === 'postgres' ? serverTime : sql<number>`cast(${clock.now()} as bigint)`;
     },
   };
-  const { runs } = database;
+  const { records } = database;
   return {
     welcome: (receiver) => welcome(context, receiver),
     scan: (receiver, options) => scan(context, receiver, options),
     claim: (receiver, options) => claim(context, receiver, options),
     settle: (claimed, settlement) => settle(context, claimed, settlement),
     disable: (receiver) =>
-      runs.transaction().execute(async (transaction) => {
+      records.transaction().execute(async (transaction) => {
         const { now } = context;
         await sql`update notification_receiver set disabled_at = ${now} where id = ${receiver}`.execute(transaction);
         await sql`update notification set status = 'dropped', due_at = null, ended_at = ${now}
@@ -100,16 +100,16 @@ export function createNotificationStore({
     figures: (receivers) => figures(context, receivers),
     async forget({ before, limit }) {
       const { numAffectedRows = 0n } = await sql`delete from notification where number in
-        (select number from notification where created_at < ${before} order by created_at limit ${limit})`.execute(runs);
+        (select number from notification where created_at < ${before} order by created_at limit ${limit})`.execute(records);
       return Number(numAffectedRows);
     },
   };
 }
 
-async function welcome({ database: { runs } }: Context, receiver: string): Promise<void> {
+async function welcome({ database: { records } }: Context, receiver: string): Promise<void> {
   await sql`insert into notification_receiver (id, position, disabled_at)
     select ${receiver}, coalesce((select max(number) from event_log), 0), null
-    where true on conflict (id) do update set disabled_at = null`.execute(runs);
+    where true on conflict (id) do update set disabled_at = null`.execute(records);
 }
 
 /** A reading comes first, because a look at a log without news must not take the write lock of SQLite. */
@@ -118,11 +118,11 @@ async function scan(
   receiver: string,
   options: { readonly wants: (type: string) => boolean; readonly since: number },
 ): Promise<boolean> {
-  const { read, runs } = context.database;
+  const { read, records } = context.database;
   const { rows } = await sql<{ readonly news: number }>`select 1 as news from notification_receiver
     where id = ${receiver} and position < (select coalesce(max(number), 0) from event_log)`.execute(read);
   if (rows.length === 0) return false;
-  return await runs.transaction().execute((transaction) => scanPage(context, transaction, { receiver, ...options }));
+  return await records.transaction().execute((transaction) => scanPage(context, transaction, { receiver, ...options }));
 }
 
 interface ScannedEvent {
@@ -165,7 +165,7 @@ function readEvent({ number, identity, event }: ScannedEvent) {
 }
 
 async function claim(
-  { database: { dialect, read, runs }, now }: Context,
+  { database: { dialect, read, records }, now }: Context,
   receiver: string,
   { limit, lease }: { readonly limit: number; readonly lease: number },
 ): Promise<readonly ClaimedNotification[]> {
@@ -178,7 +178,7 @@ async function claim(
     with due as (select number from notification where ${isDue} order by due_at, number limit ${limit} ${locking})
     update notification set due_at = ${now} + ${lease}, attempts = attempts + 1
     from due where notification.number = due.number
-    returning notification.number as number, receiver, webhook_id, type, body, attempts`.execute(runs);
+    returning notification.number as number, receiver, webhook_id, type, body, attempts`.execute(records);
   return rows
     .map(({ webhook_id: webhookId, ...row }) => ({ ...row, webhookId }))
     .toSorted((one, other) => one.number - other.number);
@@ -188,7 +188,7 @@ type ClaimedRow = Pick<Tables['notification'], 'number' | 'receiver' | 'webhook_
 
 /** The number of the attempt is the fence: a gateway that stood still and comes back changes nothing. */
 async function settle(
-  { database: { runs }, now }: Context,
+  { database: { records }, now }: Context,
   { number, attempts }: ClaimedNotification,
   settlement: Settlement,
 ): Promise<void> {
@@ -198,7 +198,7 @@ async function settle(
   const { status: lastStatus = null, code: lastCode = null } = outcome;
   const last = sql`, last_status = ${lastStatus}, last_code = ${lastCode}`;
   await sql`update notification set status = ${status}, due_at = ${due}, ended_at = ${isOver ? now : sql`null`} ${last}
-    where number = ${number} and attempts = ${attempts} and status = 'waiting'`.execute(runs);
+    where number = ${number} and attempts = ${attempts} and status = 'waiting'`.execute(records);
 }
 
 async function listNotifications(

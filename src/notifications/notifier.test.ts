@@ -10,6 +10,7 @@ import { createSender } from '#outbound/sender.ts';
 import type { NewEvent } from '#runs/run-records.ts';
 import { farSide, httpReply } from '../../test/support/far-sides/far-side.ts';
 import { WebhookReceiver } from '../../test/support/far-sides/webhook-receiver.ts';
+import { lapse } from '../../test/support/lapse.ts';
 import { eachStore, type TestStore } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
 import { announceAdapters } from './adapter-announcer.ts';
@@ -30,7 +31,7 @@ async function told(
   for (const { id, type = faulted, at = Date.now() } of events) {
     const event = JSON.stringify({ specversion: '1.0', id, source: '/runs/1', type, data: { n: id } });
     const identity = Buffer.from(id.padEnd(32, '.')).toString('base64url');
-    await database.runs
+    await database.records
       .insertInto('event_log')
       .values({ at, run: null, automation: null, kind: 'lifecycle', identity, event } as never)
       .execute();
@@ -304,7 +305,7 @@ eachStore((kind) => {
     const all = async (state: 'online' | 'degraded' | 'offline', count: number): Promise<void> => {
       for (const adapter of seen) adapter.state = state;
       await until(`${count} events`, () => events.size === count);
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await lapse(50, 'an announcer with an interval of 5 ms would announce again');
       assert.equal(events.size, count);
     };
     await all('online', 0);

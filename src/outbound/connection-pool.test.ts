@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type Socket } from 'node:net';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { beginThrough, connectedTo, senderTo, sendThrough } from '../../test/support/callers/send-through.ts';
 import { type FarSide, farSide, httpReply } from '../../test/support/far-sides/far-side.ts';
+import { lapse } from '../../test/support/lapse.ts';
 import { until } from '../../test/support/until.ts';
 import { createSender, type PooledSender } from './sender.ts';
 
@@ -55,7 +55,7 @@ test('a connection that brings bytes without a request is not used again, and th
   });
   const sender = senderTo(t, far.port).sender;
   await sendThrough(sender, `${far.url}/`);
-  await sleep(100);
+  await until('the connection is closed', () => sender.figures().idle === 0);
   const { body: second } = await sendThrough(sender, `${far.url}/`);
   assert.equal(second.toString(), 'ok');
   assert.equal(far.requests.at(-1)?.connection, 2);
@@ -134,7 +134,7 @@ test('a sender closes although the connection that it waits for cannot be made',
   await new Promise(setImmediate);
   let closed = false;
   const closing = sender.close().then(() => (closed = true));
-  await sleep(20);
+  await lapse(20, 'the sender would close');
   assert.ok(!closed);
   made.reject(new Error('refused'));
   await Promise.all([assert.rejects(reply), closing]);
@@ -169,7 +169,7 @@ test('a sender that closes ends the calls in flight, closes idle connections, an
   let closed = false;
   const closing = sender.close().then(() => (closed = true));
   await assert.rejects(sendThrough(sender, `${far.url}/`), { code: 'upstream-connect-failed' });
-  await sleep(30);
+  await lapse(30, 'the sender would close');
   assert.ok(!closed);
   assert.deepEqual(sender.figures(), { busy: 1, idle: 0, waiting: 0 });
   answer();
@@ -183,10 +183,9 @@ test('a connection of changes is not used again after a second, one of queries i
   const far = await farSide(t, () => `${once200}Keep-Alive: timeout=4\r\n\r\nok`);
   const sender = senderTo(t, far.port).sender;
   await connectionsOf(sender, far, {}, { method: 'POST' });
-  // Its idle time passes between two sweeps.
-  await sleep(250);
+  await lapse(250, 'the idle time passes between two sweeps');
   await connectionsOf(sender, far, { method: 'POST' });
-  await sleep(1_050);
+  await lapse(1_050, 'the connection is idle for more than a second');
   assert.deepEqual(await connectionsOf(sender, far, { method: 'POST' }, {}), [1, 2, 2, 3, 1]);
   await until('they are closed', () => sender.figures().idle + sender.figures().busy === 0);
 });

@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import { inCheckPhase } from '#base/check-phase.ts';
 import { systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Connect } from './connector.ts';
@@ -38,8 +37,8 @@ const sweepEach = 500;
 
 /**
  * Connections to far sides by origin and caller, without a limit on their number. Each request has a connection for itself: the one that was
- * in use last, or a new one. A request begins in the check phase. The events of its connection in that iteration, above all its end, have been handled
- * by then.
+ * in use last, or a new one. A request begins in the check phase (`setImmediate`): by then the events of its connection in that iteration
+ * are handled, above all its end.
  */
 export class ConnectionPool implements ConnectionOwner {
   readonly #connect: Connect;
@@ -48,17 +47,10 @@ export class ConnectionPool implements ConnectionOwner {
   /** By `keyOf`; the one in use last is at the end. */
   readonly #idle = new Map<string, IdleConnection[]>();
   #idleCount = 0;
-  #connecting = 0;
-  #due: WaitingRequest[] = [];
+  /** Requests that wait for their connection. */
+  #waiting = 0;
   #sweeper: NodeJS.Timeout | undefined;
   #closed: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
-  readonly #beginAll = (): void => {
-    const due = this.#due;
-    this.#due = [];
-    for (const request of due) this.#begin(request);
-    this.#closeIfEmpty();
-  };
-
   constructor(connect: Connect, idleTime: IdleTime) {
     this.#connect = connect;
     this.#idleTime = idleTime;
@@ -69,13 +61,13 @@ export class ConnectionPool implements ConnectionOwner {
       request.failed(new Error('the pool is closed'));
       return;
     }
-    if (this.#due.length === 0) inCheckPhase(this.#beginAll);
-    this.#due.push(request);
+    this.#waiting += 1;
+    setImmediate(() => void this.#begin(request));
   }
 
   get figures(): PoolFigures {
     const busy = this.#open.size - this.#idleCount;
-    return { busy, idle: this.#idleCount, waiting: this.#connecting + this.#due.length };
+    return { busy, idle: this.#idleCount, waiting: this.#waiting };
   }
 
   /** Resolves once all requests have ended and all connections are closed. */
@@ -108,13 +100,6 @@ export class ConnectionPool implements ConnectionOwner {
     this.#closeIfEmpty();
   }
 
-  #begin(request: WaitingRequest): void {
-    if (request.isEnded) return;
-    const idle = this.#takeIdle(keyOf(request));
-    if (idle === undefined) void this.#beginOnNew(request);
-    else request.begin(idle);
-  }
-
   #takeIdle(key: string): FarSideConnection | undefined {
     const idle = this.#idle.get(key);
     if (idle === undefined) return undefined;
@@ -127,19 +112,24 @@ export class ConnectionPool implements ConnectionOwner {
     return undefined;
   }
 
-  async #beginOnNew(request: WaitingRequest): Promise<void> {
-    this.#connecting += 1;
+  async #begin(request: WaitingRequest): Promise<void> {
     try {
-      const connection = new FarSideConnection(request, unspoken(await this.#connect(request.origin)), this);
-      this.#open.add(connection);
+      if (request.isEnded) return;
+      const connection = this.#takeIdle(keyOf(request)) ?? (await this.#connected(request));
       if (request.isEnded) this.freed(connection, undefined);
       else request.begin(connection);
     } catch (error) {
       request.failed(error instanceof Error ? error : new Error('no connection', { cause: error }));
     } finally {
-      this.#connecting -= 1;
+      this.#waiting -= 1;
       this.#closeIfEmpty();
     }
+  }
+
+  async #connected(request: WaitingRequest): Promise<FarSideConnection> {
+    const connection = new FarSideConnection(request, unspoken(await this.#connect(request.origin)), this);
+    this.#open.add(connection);
+    return connection;
   }
 
   /** Closes connections that were idle too long. `closed` then forgets them. */
@@ -162,7 +152,7 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   #closeIfEmpty(): void {
-    if (this.#closed === undefined || this.#open.size + this.#connecting + this.#due.length > 0) return;
+    if (this.#closed === undefined || this.#open.size + this.#waiting > 0) return;
     this.#closed.resolve();
   }
 }

@@ -31,7 +31,7 @@ function failsWith(code: string, text: RegExp): (error: unknown) => boolean {
   };
 }
 
-test('requests use the checked connection, also the next one', async (t) => {
+test('R3: requests use the checked connection, also the next one', async (t) => {
   const server = createHttpServer((incoming, outgoing) => outgoing.end(`${incoming.headers.host} ${incoming.url}`));
   const { port, accepted } = await listen(t, server);
   const sender = createSender({
@@ -58,7 +58,26 @@ test('the caller gets the error of the connector unchanged', async (t) => {
   assert.equal(accepted(), 0);
 });
 
-test('a denied name is not looked up, and a denied address is not dialled', async () => {
+test('R5: a name that changes its answer has one look-up for each call, and the call dials that answer', async () => {
+  const dialled: string[] = [];
+  const changing = [['93.184.215.14'], ['127.0.0.1']];
+  const connect = createConnector({
+    policy: policyOf([]),
+    resolve: () => Promise.resolve(changing.shift() ?? assert.fail('a third look-up')),
+    timeouts,
+    dial: ({ host }) => {
+      dialled.push(host);
+      const socket = new Socket();
+      process.nextTick(() => socket.destroy(Object.assign(new Error('stub'), { code: 'ECONNREFUSED' })));
+      return socket;
+    },
+  });
+  await assert.rejects(connect('http://rebind.example/'), failsWith('upstream-connect-failed', /refused/u));
+  await assert.rejects(connect('https://rebind.example/'), failsWith('destination-denied', /127\.0\.0\.1/u));
+  assert.deepEqual(dialled, ['93.184.215.14']);
+});
+
+test('R6: a denied name is not looked up, and a name with one denied address is not dialled', async () => {
   const asked: string[] = [];
   const dialled: string[] = [];
   const connect = createConnector({
@@ -151,7 +170,7 @@ test('an address that never answers leaves time for the next one', async (t) => 
   assert.ok(silent.destroyed);
 });
 
-test('a connection to another address than the checked one is denied and closed', async (t) => {
+test('R3: a connection to another address than the checked one is denied and closed', async (t) => {
   const { port, open } = await listen(t, createServer());
   const allow = ['0.0.0.0', '127.0.0.2', '::ffff:127.0.0.1'];
   const straight = createConnector({ policy: policyOf(allow), resolve: answers('127.0.0.2'), timeouts });

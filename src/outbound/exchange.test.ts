@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { systemClock } from '#base/clock.ts';
 import { beginThrough, senderTo, sendThrough } from '../../test/support/callers/send-through.ts';
 import { farSide, httpReply } from '../../test/support/far-sides/far-side.ts';
+import { lapse } from '../../test/support/lapse.ts';
 import { until } from '../../test/support/until.ts';
 
 const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
@@ -19,7 +19,7 @@ test('a call that ends while its reply waits for a slow reader leaves no time li
   const before = timers();
   const { reply: coming, scope } = beginThrough(sender, far.url);
   const reply = await coming;
-  await sleep(50);
+  await lapse(50, 'the reply waits for its reader');
   scope.abort(new Error('over'));
   await assert.rejects(async () => {
     for await (const piece of reply.rest ?? []) assert.ok(piece.length > 0);
@@ -60,8 +60,7 @@ for (const [what, bytes, code] of refusedHalfway) {
     await assert.rejects(reply, { code });
     scope.end();
     assert.equal(timers(), before);
-    // A decoder that was not stopped would still work during this time.
-    await sleep(50);
+    await lapse(50, 'a decoder that was not stopped would work');
     assert.deepEqual(told, ['failed']);
   });
 }
@@ -76,20 +75,20 @@ test('a call whose coded reply breaks off fails once, and its reply is not decod
   await assert.rejects(reply, { code: 'upstream-closed' });
   scope.end();
   assert.equal(timers(), before);
-  await sleep(50);
+  await lapse(50, 'a decoder that was not stopped would work');
   assert.deepEqual(told, ['failed']);
 });
 
 test('a call that ends during decoding leaves its connection alone, which belongs to another call by then', async (t) => {
   const small = httpReply({ headers: { 'Content-Encoding': 'gzip' }, body: gzipSync(Buffer.alloc(2_000_000)) });
   const far = await farSide(t, async (_request, socket) => {
-    if (far.requests.length > 1) await sleep(100);
+    if (far.requests.length > 1) await lapse(100, 'the first call ends meanwhile');
     socket.write(small);
   });
   const sender = senderTo(t, far.port).sender;
   const first = beginThrough(sender, far.url);
   const { rest } = await first.reply;
-  await sleep(50);
+  await lapse(50, 'the first reply is being decoded');
   const second = beginThrough(sender, far.url);
   await until('it is there', () => far.requests.length === 2);
   first.scope.abort(new Error('over'));
@@ -159,7 +158,7 @@ for (const [how, write] of [
     const before = timers();
     const { reply, scope } = beginThrough(senderTo(t, far.port).sender, far.url, { timeouts: { firstByte: 2_000, idle: 200 } });
     const { head, rest } = await reply;
-    await sleep(500);
+    await lapse(500, 'the limit of 200 ms on silence would pass');
     assert.ok((sending?.writableLength ?? 0) > 0, 'all of it was taken');
     const pieces = [head];
     for await (const piece of rest ?? []) pieces.push(piece);
@@ -172,7 +171,7 @@ for (const [how, write] of [
     const far = await farSide(t, (_request, socket) => void socket.write(write(randomBytes(2_000_000)).subarray(0, -100_000)));
     const { reply, scope } = beginThrough(senderTo(t, far.port).sender, far.url, { timeouts: { firstByte: 2_000, idle: 200 } });
     const { rest } = await reply;
-    await sleep(300);
+    await lapse(300, 'the limit of 200 ms on silence would pass');
     const begin = systemClock.monotonic();
     const read = async (): Promise<void> => {
       for await (const piece of rest ?? []) assert.ok(piece.length > 0);

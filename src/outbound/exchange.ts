@@ -1,17 +1,13 @@
-import { inCheckPhase } from '#base/check-phase.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Attempt } from './attempt.ts';
-import type { Sending } from './call-scope.ts';
-import { asksForConnectionAuthentication, authenticatesConnection } from './connection-authentication.ts';
+import { type Sending, timedOut } from './call-scope.ts';
 import type { WaitingRequest } from './connection-pool.ts';
 import { type ContentDecoder, createContentDecoder } from './content-decoding.ts';
 import type { ConnectionUser, FarSideConnection } from './far-side-connection.ts';
 import { farSideFailure } from './far-side-failure.ts';
 import { type FarSideReply, headerValue, type OutboundCall, type ReplyHeaders } from './outbound-call.ts';
-import { refusalByHead } from './refused-reply.ts';
-import { ReplyBody, type ReplyBodySource } from './reply-body.ts';
+import { ReplyBody, type ReplyBodySource, tooLarge } from './reply-body.ts';
 import { requestHead, takesBody } from './request-head.ts';
-import { Silence } from './silence.ts';
 
 /** More interim replies than this are a flood (docs/security.md, row 60). */
 const interimLimit = 16;
@@ -40,7 +36,8 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   #replied = false;
   /** Why the exchange ended; undefined before. */
   #endReason: Error | undefined;
-  readonly #silence = new Silence((reason) => this.abort(reason));
+  /** The limit on the silence of the far side. */
+  #timer: NodeJS.Timeout | undefined;
 
   /** `attempt` is called with the outcome. */
   constructor(call: OutboundCall, attempt?: Attempt) {
@@ -82,7 +79,7 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   abort(reason: Error): void {
     if (this.#endReason !== undefined) return;
     this.#endReason = reason;
-    this.#silence.end();
+    this.#endLimit();
     this.#decoder?.destroy();
     this.#connection?.destroy();
     this.#fail(reason);
@@ -97,7 +94,7 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
       return;
     }
     this.#left = true;
-    this.#silence.limit('firstByte', timeouts.firstByte);
+    this.#limit('firstByte', timeouts.firstByte);
     const filled = body !== undefined && body.length > 0;
     const last = (filled && !takesBody(method)) || authenticatesConnection(this.#call);
     connection.send(this, { head, body: filled ? body : undefined, last });
@@ -146,14 +143,14 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   ended(): void {
     this.#connection = undefined;
     this.#messageEnded = true;
-    this.#silence.end();
+    this.#endLimit();
     if (this.#decoder === undefined) this.#complete();
     else this.#decoder.end();
   }
 
   failed(reason: Error): void {
     this.#endReason ??= reason;
-    this.#silence.end();
+    this.#endLimit();
     this.#decoder?.destroy();
     this.#fail(this.#endReason);
   }
@@ -164,7 +161,9 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
     this.#attempt?.replied(status);
     const rest = complete ? undefined : body?.rest();
     const discard = (): void => this.abort(new Error('the reply was let go'));
-    inCheckPhase(() => this.#resolve({ status, headers, head, rest, discard }));
+    // The far side may have ended the connection with its reply. Node reads that end in the next iteration of the event loop, which is
+    // before the pool begins the next request.
+    setImmediate(() => this.#resolve({ status, headers, head, rest, discard }));
   }
 
   /** Called by the body of the reply, as `resume` is. */
@@ -179,7 +178,7 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   }
 
   #pauseFarSide(): void {
-    this.#silence.end();
+    this.#endLimit();
     this.#connection?.pause();
   }
 
@@ -189,14 +188,32 @@ export class Exchange implements WaitingRequest, ConnectionUser, ReplyBodySource
   }
 
   #limitIdle(): void {
-    this.#silence.limit('idle', this.#call.timeouts.idle);
+    this.#limit('idle', this.#call.timeouts.idle);
+  }
+
+  /** Starts a limit in milliseconds, 0 for none. It replaces the one before. */
+  #limit(phase: 'firstByte' | 'idle', milliseconds: number): void {
+    this.#endLimit();
+    if (milliseconds === 0) return;
+    const timer = setTimeout(() => {
+      // If the gateway itself was busy, bytes that arrived meanwhile are read first.
+      setImmediate(() => {
+        if (this.#timer === timer) this.abort(timedOut(phase, milliseconds));
+      });
+    }, milliseconds);
+    this.#timer = timer;
+  }
+
+  #endLimit(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   #complete(): void {
     this.#endReason ??= completed;
     this.#body?.end();
     if (this.#messageEnded) return;
-    this.#silence.end();
+    this.#endLimit();
     this.#connection?.destroy();
   }
 
@@ -218,4 +235,46 @@ function undecodable(error: Error): GatewayError {
   return new GatewayError('upstream-protocol-error', 'The reply of the far side does not decode by its Content-Encoding.', {
     cause: error,
   });
+}
+
+const eventStream = /(?:^|,)[ \t]*text\/event-stream[ \t]*(?:[;,]|$)/iu;
+
+/** Why a reply is refused by its head, before its body is read; undefined where it is not. */
+function refusalByHead(call: OutboundCall, status: number, headers: ReplyHeaders): GatewayError | undefined {
+  // The Content-Length of a 204 or 304 is not that of its body (RFC 9110 8.6).
+  if (status === 204 || status === 304) return undefined;
+  const length = headerValue(headers, 'content-length');
+  if (length === undefined) {
+    const isEndless = call.asItComes !== true && eventStream.test(headerValue(headers, 'content-type') ?? '');
+    return isEndless ? endless(call) : undefined;
+  }
+  // The limit counts decoded bytes.
+  const isDecoded = headerValue(headers, 'content-encoding') === undefined;
+  return isDecoded && Number(length) > call.responseLimit ? tooLarge(call.responseLimit) : undefined;
+}
+
+function endless({ method, stateChanging }: OutboundCall): GatewayError {
+  const answered = stateChanging ? ` It has answered the ${method}: look there before you send it again.` : '';
+  return new GatewayError(
+    'stream-refused',
+    `The far side answers with text/event-stream, which need not end, and the gateway relays only replies that end. Ask for another media type, or read the stream directly from the far side.${answered}`,
+  );
+}
+
+const connectionCredentials = /^[ \t]*(?:ntlm|negotiate)\b/iu;
+const connectionChallenge = /(?:^|,)[ \t]*(?:ntlm|negotiate)\b/iu;
+
+/**
+ * True where the call has credentials that authenticate its connection instead of the request (NTLM; Negotiate, RFC 4559 6). Each later
+ * request on the connection would act in their name.
+ */
+function authenticatesConnection({ headers }: Pick<OutboundCall, 'headers'>): boolean {
+  for (let at = 0; at < headers.length; at += 2)
+    if (headers[at]?.toLowerCase() === 'authorization' && connectionCredentials.test(headers[at + 1] ?? '')) return true;
+  return false;
+}
+
+/** True where the reply is a step of such an authentication, or asks for one. */
+function asksForConnectionAuthentication(headers: ReplyHeaders): boolean {
+  return ['www-authenticate', 'proxy-authenticate'].some((name) => connectionChallenge.test(headerValue(headers, name) ?? ''));
 }

@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import { inCheckPhase } from '#base/check-phase.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { OutboundCall } from './outbound-call.ts';
 import { ReplyReader, type ReplyTaker } from './reply-reader.ts';
@@ -20,9 +19,6 @@ export interface ConnectionOwner {
   freed(connection: FarSideConnection, keptFor: number | undefined): void;
   closed(connection: FarSideConnection): void;
 }
-
-/** Bytes of a body up to which head and body are one latin-1 string. A Buffer after the head makes a vectored write, which is slower. */
-const writtenWhole = 16_384;
 
 /** One connection to a far side, for one request at a time. */
 export class FarSideConnection {
@@ -69,15 +65,14 @@ export class FarSideConnection {
     this.#user = user;
     this.#last = last;
     this.#reader.expect();
-    const socket = this.#socket;
-    if (body === undefined || body.length <= writtenWhole) {
-      socket.write(body === undefined ? head : head + body.toString('latin1'), 'latin1');
+    if (body === undefined) {
+      this.#socket.write(head, 'latin1');
       return;
     }
-    socket.cork();
-    socket.write(head, 'latin1');
-    socket.write(body);
-    socket.uncork();
+    this.#socket.cork();
+    this.#socket.write(head, 'latin1');
+    this.#socket.write(body);
+    this.#socket.uncork();
   }
 
   /** No other request may follow on this connection. */
@@ -142,7 +137,7 @@ export class FarSideConnection {
     else this.destroy();
     user.ended();
     // Over TLS Node reports that a request is written one iteration of the event loop later: the reply may arrive first.
-    if (kept && this.#socket.writableLength > 0) inCheckPhase(() => this.#free(keptFor));
+    if (kept && this.#socket.writableLength > 0) setImmediate(() => this.#free(keptFor));
     else if (kept) this.#free(keptFor);
   }
 

@@ -5,13 +5,13 @@ import { connect as connectTcp, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { GatewayError } from '#base/gateway-error.ts';
 import { Secret } from '#base/secret.ts';
-import { sendThrough } from '../../test/support/callers/send-through.ts';
 import { createAuthority } from '../../test/support/far-sides/certificate.ts';
 import { allClosed, listen } from '../../test/support/listen.ts';
 import { type Connect, createConnector } from './connector.ts';
 import { createDestinationPolicy } from './destination-policy.ts';
 import type { ProxyOptions } from './proxy-connect.ts';
-import { createSender } from './sender.ts';
+
+// test/proxies.test.ts has each fault of a proxy, and each setting, through the whole gateway.
 
 const authority = createAuthority();
 const identity = authority.issue({ names: ['far.example', 'proxy.example', '127.0.0.1'] });
@@ -83,51 +83,6 @@ function failsWith(code: string, text: RegExp): (error: unknown) => boolean {
   };
 }
 
-for (const proxyScheme of ['http', 'https'] as const) {
-  for (const scheme of ['http', 'https'] as const) {
-    test(`an ${scheme} call goes through an ${proxyScheme} proxy to the checked address`, async (t) => {
-      const far = await listen(t, scheme === 'https' ? createHttpsServer(identity, echo) : createHttpServer(echo));
-      const proxy = await startProxy(t, far.port, { secure: proxyScheme === 'https' });
-      const sender = createSender({
-        connect: connector({ proxy: { url: `${proxyScheme}://proxy.example:${proxy.port}`, resolves: false } }),
-      });
-      t.after(() => sender.close());
-      for (const path of ['/one', '/two']) {
-        const { body } = await sendThrough(sender, `${scheme}://far.example:8443${path}`);
-        assert.equal(body.toString(), `GET far.example:8443 ${path}`);
-      }
-      assert.deepEqual(proxy.asked, ['198.41.0.4:8443']);
-      assert.deepEqual(proxy.credentials, [undefined]);
-    });
-  }
-}
-
-test('a proxy gets credentials as Basic, and an IPv6 address in brackets', async (t) => {
-  const far = await listen(t, createHttpServer(echo));
-  const proxy = await startProxy(t, far.port);
-  const options: ProxyOptions = {
-    url: `http://127.0.0.1:${proxy.port}`,
-    username: 'gateway',
-    password: new Secret('pässword'),
-    resolves: false,
-  };
-  const socket = await connector({ proxy: options, addresses: ['2001:4860:4860::8888'] })('http://far.example');
-  socket.destroy();
-  assert.deepEqual(proxy.asked, ['[2001:4860:4860::8888]:80']);
-  assert.deepEqual(proxy.credentials, [`Basic ${Buffer.from('gateway:pässword', 'utf8').toString('base64')}`]);
-});
-
-test('the policy decides on the addresses that the proxy is asked for', async (t) => {
-  const proxy = await startProxy(t, 9);
-  const options: ProxyOptions = { url: `http://127.0.0.1:${proxy.port}`, resolves: false };
-  await assert.rejects(
-    connector({ proxy: options, addresses: ['198.41.0.4', '10.0.0.1'] })('http://far.example'),
-    failsWith('destination-denied', /10\.0\.0\.1/u),
-  );
-  await assert.rejects(connector({ proxy: options })('http://127.0.0.1'), failsWith('destination-denied', /loopback/u));
-  assert.deepEqual(proxy.asked, []);
-});
-
 test('a proxy that resolves gets the name, and the policy decides on names of this machine and literals alone', async (t) => {
   const far = await listen(t, createHttpServer(echo));
   const proxy = await startProxy(t, far.port);
@@ -137,18 +92,6 @@ test('a proxy that resolves gets the name, and the policy decides on names of th
   await assert.rejects(connect('http://localhost'), failsWith('destination-denied', /name of this machine/u));
   await assert.rejects(connect('http://10.0.0.1'), failsWith('destination-denied', /private/u));
   assert.equal(proxy.asked.length, 2);
-});
-
-test('a connector without a policy asks the proxy for any address', async (t) => {
-  const far = await listen(t, createHttpServer(echo));
-  const proxy = await startProxy(t, far.port);
-  const connect = connector({
-    policy: false,
-    addresses: ['10.0.0.1'],
-    proxy: { url: `http://127.0.0.1:${proxy.port}`, resolves: false },
-  });
-  (await connect('http://far.example')).destroy();
-  assert.deepEqual(proxy.asked, ['10.0.0.1:80']);
 });
 
 test('a refused tunnel is upstream-connect-failed with the status, after each address was tried', async (t) => {
@@ -194,17 +137,6 @@ test('wrong credentials for the proxy end the attempts at once', async (t) => {
   assert.equal(proxy.asked.length, 1);
 });
 
-test('the error names a proxy that cannot be reached', async (t) => {
-  const server = createServer();
-  const { port } = await listen(t, server);
-  await new Promise((resolve) => server.close(resolve));
-  const connect = connector({ proxy: { url: `http://proxy.example:${port}`, resolves: false } });
-  await assert.rejects(
-    connect('http://far.example'),
-    failsWith('upstream-connect-failed', new RegExp(`to the proxy: 127\\.0\\.0\\.1:${port} refused`, 'u')),
-  );
-});
-
 test('an https proxy must have a certificate for its own name', async (t) => {
   const proxy = await startProxy(t, 9, { secure: true });
   const connect = createConnector({
@@ -244,17 +176,6 @@ for (const { what, answer, text } of badAnswers) {
     await allClosed(open);
   });
 }
-
-test('a proxy that hangs up is upstream-connect-failed', async (t) => {
-  const { port } = await listen(
-    t,
-    createServer((socket) => socket.once('data', () => socket.end())),
-  );
-  await assert.rejects(
-    connector({ proxy: { url: `http://127.0.0.1:${port}`, resolves: false } })('http://far.example'),
-    failsWith('upstream-connect-failed', /asked for 198\.41\.0\.4:80, closed the connection/u),
-  );
-});
 
 test('a proxy may send interim replies, and its head in small pieces', async (t) => {
   const { port, open } = await listen(

@@ -1,4 +1,3 @@
-import { countStreamed } from '#base/garbage-collection.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { GatheredBytes } from '#base/gathered-bytes.ts';
 import { wholeReplyLimit } from './outbound-call.ts';
@@ -58,7 +57,6 @@ export class ReplyBody {
       if (this.#total > wholeReplyLimit) this.#giveHead(false);
       return;
     }
-    countStreamed(chunk.length);
     if (this.#waiting > queueLimit && !this.#paused) {
       this.#paused = true;
       this.#source.pause();

@@ -52,7 +52,7 @@ test('the resolver of the system returns the addresses of localhost', async () =
   assert.ok(addresses.includes('127.0.0.1') || addresses.includes('::1'));
 });
 
-test('a name that does not exist is upstream-dns-failed and says so', async () => {
+test('R7: a name that does not exist is upstream-dns-failed and says so', async () => {
   const { lookup, fail } = heldLookup();
   const resolving = createResolver({ lookup, concurrency: 2 })('gone.example', { timeout: 5_000 });
   fail('gone.example', 'ENOTFOUND');
@@ -62,7 +62,7 @@ test('a name that does not exist is upstream-dns-failed and says so', async () =
   );
 });
 
-test('a name without addresses is upstream-dns-failed', async () => {
+test('R7: a name without addresses is upstream-dns-failed', async () => {
   const { lookup, answer } = heldLookup();
   const resolving = createResolver({ lookup, concurrency: 2 })('empty.example', { timeout: 5_000 });
   answer('empty.example');
@@ -76,7 +76,7 @@ test('the order of the answers is kept, and a repeated address counts once', asy
   assert.deepEqual(await resolving, ['::2', '10.0.0.1']);
 });
 
-test('a look-up over its time limit is upstream-timeout with the phase and the limit', async () => {
+test('R7: a look-up over its time limit is upstream-timeout with the phase and the limit', async () => {
   const { lookup } = heldLookup();
   await assert.rejects(
     createResolver({ lookup, concurrency: 2 })('slow.example', { timeout: 20 }),

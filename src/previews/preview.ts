@@ -1,6 +1,7 @@
 import type { Entrance } from '#access/access-options.ts';
 import type { Principal, Role } from '#access/principal.ts';
 import type { DryRunFormat, Preview } from '#adapters/dry-runs.ts';
+import type { KnownAdapters } from '#adapters/known-adapters.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
@@ -14,6 +15,7 @@ import type { CallContext } from '#calls/call-context.ts';
 import type { CallFacts } from '#calls/call-facts.ts';
 import type { CallPath } from '#calls/call-path.ts';
 import { CallRecord } from '#calls/call-record.ts';
+import { readPreview } from './read-preview.ts';
 
 /** In whose name a preview is taken, and in the course of which request. */
 export interface PreviewContext {
@@ -49,6 +51,7 @@ export interface PreviewContext {
 export type TakePreview = (call: Call, context: PreviewContext, format?: DryRunFormat) => Promise<Preview>;
 
 interface PreviewOptions {
+  readonly adapters: () => KnownAdapters;
   readonly calls: CallPath;
   readonly audit: AuditLog;
   readonly clock: Clock;
@@ -86,9 +89,8 @@ async function taken(
   const life = new PreviewCall(record, context);
   const ending: { left?: CallerLeft; status?: number } = {};
   try {
-    const { head } = await options.calls.perform({ ...call, dryRun: format }, life);
+    const preview = await asked(call, format, life, options);
     ending.status = 200;
-    const preview = JSON.parse(head.toString()) as Preview;
     const { upstreamStatus, verb } = record.facts;
     return { preview, isRefused: preview.kind === 'none' && upstreamStatus === 400 && verb === 'POST' };
   } catch (failure) {
@@ -104,17 +106,27 @@ async function taken(
   }
 }
 
+/** Sends the dry run of a call to an orchestrator, and reads its answer. */
+async function asked(
+  call: Exclude<Call, { readonly operation: 'restCall' }>,
+  format: DryRunFormat,
+  context: CallContext,
+  { adapters, calls }: PreviewOptions,
+): Promise<Preview> {
+  // Looked up now, since a reload may replace the adapter instances while the call is on its way.
+  const known = adapters().all();
+  const answer = await calls.perform({ ...call, dryRun: format }, context);
+  const dryRuns = known.find(({ name }) => name === call.adapter)?.kind.dryRuns;
+  if (answer.kind !== 'reply' || dryRuns === undefined) throw new Error('Something else answered a dry run.');
+  return await readPreview(answer.reply, dryRuns, { format, path: call.params.path });
+}
+
 function openRecord(operation: string, context: PreviewContext, { audit, clock, observers }: PreviewOptions): CallRecord {
   const { requestId, trace, span, sourceAddress } = context;
   const origin = { requestId, trace, span, sourceAddress, route: `preview ${operation}`, address: '', isRecorded: true };
-  const record = new CallRecord({ origin, audit, clock, observers, renderError: unkept });
+  const record = new CallRecord({ origin, audit, clock, observers });
   record.principal = context.principal;
   return record;
-}
-
-/** No preview has an Idempotency-Key, under which its error could be kept. */
-function unkept(): never {
-  throw new Error('The reply of a preview is not kept.');
 }
 
 /** What the call path sees of the request in whose course the preview is taken. */

@@ -1,11 +1,8 @@
 import type { AdapterInstance } from '#adapters/adapter-instance.ts';
-import { noDryRun, wholeAnswer } from '#adapters/dry-run-proof.ts';
-import type { DryRunFormat, DryRuns, Preview, WrittenDryRun } from '#adapters/dry-runs.ts';
-import { readRestconfError } from '#adapters/restconf-errors.ts';
-import type { FarSideReply, OutboundCall } from '#outbound/outbound-call.ts';
-import { isRedirect } from '#outbound/redirect.ts';
+import { noDryRun } from '#adapters/dry-run-proof.ts';
+import type { DryRunFormat, WrittenDryRun } from '#adapters/dry-runs.ts';
+import type { OutboundCall } from '#outbound/outbound-call.ts';
 import { decideDestination } from './path-decision.ts';
-import { type RelayReply, upstreamHeaders } from './relay-reply.ts';
 import type { CallOperation, RelayedCall, RuleDecision } from './relayed-call.ts';
 
 /** A call to an orchestrator as it would be sent. */
@@ -21,15 +18,12 @@ interface ChangingCall {
   readonly headers: (accept: string, contentType: string | undefined) => readonly string[];
 }
 
-/** Bytes of an answer. A preview is kept, shown and approved as a whole, so a longer one is none. */
-const longestAnswer = 1024 ** 2;
-
 /**
- * The dry run of a call: its reply is a Preview as JSON. Without a dry run for the call, or without the proof of its node, it does not
+ * The dry run of a call. Without a dry run for the call, or without the proof of its node, it does not
  * leave, and fails with `no-dry-run`.
  */
 export function dryRunCall(call: ChangingCall, format: DryRunFormat): RelayedCall {
-  const { operation, adapter, method, path } = call;
+  const { operation, adapter, method } = call;
   const { dryRuns } = adapter.kind;
   const written =
     dryRuns === undefined
@@ -48,7 +42,7 @@ export function dryRunCall(call: ChangingCall, format: DryRunFormat): RelayedCal
       const asked = { method, path: written.path, headers, body, retry: 'action', isDryRun: true } as const;
       const reply = await adapter.perform(asked, scope);
       record.note({ upstreamStatus: reply.status });
-      return rendered(reply, await previewOf(reply, dryRuns, { format, path }));
+      return reply;
     },
   };
 }
@@ -58,23 +52,4 @@ function decided({ adapter, method, path }: ChangingCall, written: WrittenDryRun
   const decision = decideDestination(adapter, method, path);
   if (!decision.allowed || !('none' in written)) return decision;
   return { allowed: false, rule: 'no dry run', refusal: noDryRun(`There is no dry run of this call: ${written.none}.`) };
-}
-
-async function previewOf(
-  reply: FarSideReply,
-  dryRuns: DryRuns,
-  asked: { readonly format: DryRunFormat; readonly path: string },
-): Promise<Preview> {
-  if (isRedirect(reply.status) || reply.status >= 400) {
-    const error = readRestconfError(reply);
-    reply.discard();
-    const said = [error?.tag, error?.message].filter((part) => part !== undefined).join(': ');
-    const reason = `The orchestrator answered ${reply.status}${said === '' ? '' : `: ${said.replace(/\.$/u, '')}`}.`;
-    return { kind: 'none', reason: reason.replaceAll('\0', '\uFFFD').toWellFormed() };
-  }
-  return dryRuns.read(await wholeAnswer(reply, longestAnswer), asked);
-}
-
-function rendered(reply: FarSideReply, preview: Preview): RelayReply {
-  return { kind: 'relayed', headers: upstreamHeaders(reply), head: Buffer.from(JSON.stringify(preview)), rest: undefined };
 }

@@ -1,18 +1,13 @@
 import type { AdapterInstance } from '#adapters/adapter-instance.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { TraceContext } from '#base/trace-context.ts';
-import type { FarSideReply, OutboundCall } from '#outbound/outbound-call.ts';
+import type { OutboundCall } from '#outbound/outbound-call.ts';
 import { dryRunCall } from './dry-run-call.ts';
 import { refuseErrorStatus, refuseRedirect } from './orchestrator-errors.ts';
 import type { OrchestratorParams, PassedOnHeaders } from './orchestrator-request.ts';
 import { decideDestination } from './path-decision.ts';
-import { type RelayReply, renderOrDiscard } from './relay-reply.ts';
 import type { CallOperation, RelayedCall } from './relayed-call.ts';
 import { isEmptyObject, writeRequestBody } from './request-body.ts';
-import { renderResult } from './rest-action.ts';
-import { renderInstances } from './rest-query.ts';
-import { renderAnswer } from './rest-request.ts';
-import { renderWhole, type WholeReply } from './whole-reply.ts';
 
 type OrchestratorOperation = Exclude<CallOperation, 'restCall'>;
 
@@ -24,8 +19,8 @@ interface OrchestratorCall {
   readonly passedOn: PassedOnHeaders;
   /** The caller's exact bytes. */
   readonly body?: Buffer | undefined;
-  /** Absent: as the route of the operation answers. */
-  readonly reply?: WholeReply | undefined;
+  /** See Call. */
+  readonly passesErrors?: boolean | undefined;
   /** Set where the orchestrator is asked what the call would do; nothing else is sent then. */
   readonly dryRun?: DryRunFormat | undefined;
   readonly trace: TraceContext;
@@ -34,16 +29,17 @@ interface OrchestratorCall {
 
 /** A query may be repeated; an action only where no byte of it has left. */
 const operations = {
-  restAction: { retry: 'action', render: renderResult },
-  restQuery: { retry: 'query', render: renderInstances },
-  restRequest: { retry: 'action', render: renderAnswer },
-} as const satisfies Record<OrchestratorOperation, { retry: 'action' | 'query'; render: (reply: FarSideReply) => RelayReply }>;
+  restAction: { retry: 'action', passesErrors: false },
+  restQuery: { retry: 'query', passesErrors: false },
+  restRequest: { retry: 'action', passesErrors: true },
+} as const satisfies Record<OrchestratorOperation, { retry: 'action' | 'query'; passesErrors: boolean }>;
 
 /** One call to an orchestrator. It holds its slot until its scope ends. Throws 400 where its body does not fit its media type. */
 export function orchestratorCall(call: OrchestratorCall): RelayedCall {
   const { operation, adapter, method } = call;
   const { path } = call.params;
   const { retry } = operations[operation];
+  const { passesErrors = operations[operation].passesErrors } = call;
   const body = messageBody(call);
   if (call.dryRun !== undefined) {
     const headers = (accept: string, type: string | undefined): readonly string[] => requestHeaders(call, accept, type);
@@ -58,18 +54,10 @@ export function orchestratorCall(call: OrchestratorCall): RelayedCall {
     async send(scope, record) {
       const reply = await adapter.perform({ method, path, headers: headersOf(call, body), retry, body }, scope);
       record.note({ upstreamStatus: reply.status });
-      return renderOrDiscard(reply, renderingOf(call));
+      if (passesErrors) refuseRedirect(reply);
+      else refuseErrorStatus(reply);
+      return reply;
     },
-  };
-}
-
-/** An orchestrator's redirect is refused in any case. */
-function renderingOf({ operation, reply: whole }: OrchestratorCall): (reply: FarSideReply) => RelayReply {
-  if (whole === undefined) return operations[operation].render;
-  const refuse = whole.errors === 'refused' ? refuseErrorStatus : refuseRedirect;
-  return (reply) => {
-    refuse(reply);
-    return renderWhole(reply, whole.content);
   };
 }
 

@@ -3,7 +3,7 @@ import { GatewayError, type UpstreamAnswer } from '#base/gateway-error.ts';
 import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
 import { isRedirect } from '#outbound/redirect.ts';
 import { readableBody } from './readable-body.ts';
-import { headersByName, upstreamHeaders } from './relay-reply.ts';
+import { headersByName, upstreamHeaders } from './reply-headers.ts';
 
 /** Throws the error that a status means for an action or a query: a redirect, which is never followed, or 400 and above. */
 export function refuseErrorStatus(reply: FarSideReply): void {

@@ -1,5 +1,5 @@
 import type { FarSideReply } from '#outbound/outbound-call.ts';
-import { textStage } from './relay-reply.ts';
+import { textStage } from './reply-text.ts';
 
 /** Most bytes of `upstream.body`. */
 const limit = 65_536;

@@ -1,7 +1,6 @@
 import type { GatewayError } from '#base/gateway-error.ts';
 import type { CallScope } from '#outbound/call-scope.ts';
-import type { OutboundCall } from '#outbound/outbound-call.ts';
-import type { RelayReply } from './relay-reply.ts';
+import { type FarSideReply, type OutboundCall, wholeReplyLimit } from '#outbound/outbound-call.ts';
 
 /** The operations that send a call, by the operationId of their routes. */
 export type CallOperation = 'restAction' | 'restCall' | 'restQuery' | 'restRequest';
@@ -17,8 +16,28 @@ export interface RelayedCall {
   decide(): RuleDecision;
   /** Keeps the parts that send the call open until the result is called, once: a reload may replace them. */
   hold(): () => void;
-  /** Resolves to the rendered reply. Rejects with a GatewayError or CallerLeft. */
-  send(scope: CallScope, record: SendRecord): Promise<RelayReply>;
+  /** Resolves to the far side's reply. Rejects with a GatewayError or CallerLeft. */
+  send(scope: CallScope, record: SendRecord): Promise<CallReply>;
+}
+
+/** The far side's reply to a call, unrendered. */
+export interface CallReply extends FarSideReply {
+  /** Where redirects led the call, if they did. */
+  readonly address?: string | undefined;
+  /** The whole body, where all of it is in memory although it has a `rest`. */
+  readonly whole?: Buffer;
+}
+
+/** A reply whose body is in memory. It has a `rest` as if it came from the far side, so that it is rendered in the same way. */
+export function inMemory(reply: Pick<CallReply, 'status' | 'headers' | 'address'>, body: Buffer): CallReply {
+  const { status, headers, address } = reply;
+  const known = { status, headers, address, discard: () => undefined };
+  if (body.length <= wholeReplyLimit) return { ...known, head: body, rest: undefined };
+  return { ...known, head: body.subarray(0, wholeReplyLimit), rest: once(body.subarray(wholeReplyLimit)), whole: body };
+}
+
+async function* once(chunk: Buffer): AsyncGenerator<Buffer, void, undefined> {
+  yield chunk;
 }
 
 /** `rule` is the rule that decided, where one did. */

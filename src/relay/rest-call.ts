@@ -7,24 +7,9 @@ import type { FarSideReply } from '#outbound/outbound-call.ts';
 import { type Hop, isRedirect, nextHop } from '#outbound/redirect.ts';
 import type { Sender } from '#outbound/sender.ts';
 import { findHeader, metadataRefusal } from './caller-headers.ts';
-import { isJson } from './media-type.ts';
-import {
-  type Candidate,
-  escaped,
-  headersAsJson,
-  mediaTypeOf,
-  type RelayReply,
-  type Rendering,
-  renderOrDiscard,
-  renderReply,
-  textRenderings,
-  textStage,
-} from './relay-reply.ts';
 import type { RelayedCall, SendRecord } from './relayed-call.ts';
 import { writeRequestBody } from './request-body.ts';
 import type { RestCallRequest } from './rest-call-request.ts';
-import { escapeStage, jsonStage } from './stage.ts';
-import { renderWhole, type WholeReply } from './whole-reply.ts';
 
 /** Limits of calls to addresses that callers name; durations in milliseconds, sizes in bytes. */
 interface RestCallLimits {
@@ -45,8 +30,6 @@ export interface OutboundSection {
 /** A call to an address that its caller names, and its redirects. Throws 400 where its body cannot be written. */
 export function restCall(options: {
   readonly request: RestCallRequest;
-  /** Absent: as the route answers. A status of 400 and above is a reply like any other. */
-  readonly reply?: WholeReply | undefined;
   /** False: a redirect is the reply. */
   readonly follows?: boolean | undefined;
   readonly section: OutboundSection;
@@ -57,7 +40,7 @@ export function restCall(options: {
   /** The refusal of a redirect to this address, if there is one. The outbound policy judges the address in any case. */
   readonly refuseHop?: (hop: Pick<Hop, 'method' | 'url'>) => GatewayError | undefined;
 }): RelayedCall {
-  const { request, reply: whole, follows = true, section, caller, refuseHop = noRefusal } = options;
+  const { request, follows = true, section, caller, refuseHop = noRefusal } = options;
   const { sender } = section;
   const limits = follows ? section.limits : { ...section.limits, redirects: 0 };
   const first = firstHop(options);
@@ -73,27 +56,9 @@ export function restCall(options: {
     async send(scope, record) {
       const { reply, url } = await followed({ record, first, limits, sender, scope, caller, refuseHop });
       record.note({ upstreamStatus: reply.status });
-      const endedElsewhere = url === first.url ? [] : ['X-Upstream-Uri', url.href];
-      return renderOrDiscard(reply, () => rendered(reply, { request, whole, endedElsewhere }));
+      return url === first.url ? reply : { ...reply, address: url.href };
     },
   };
-}
-
-function rendered(
-  reply: FarSideReply,
-  {
-    request,
-    whole,
-    endedElsewhere,
-  }: {
-    readonly request: RestCallRequest;
-    readonly whole: WholeReply | undefined;
-    readonly endedElsewhere: readonly string[];
-  },
-): RelayReply {
-  if (whole === undefined) return renderReply(reply, restCallRenderings(reply, request.responseHeaders), endedElsewhere);
-  const inWhole = renderWhole(reply, whole.content);
-  return { ...inWhole, headers: [...inWhole.headers, ...endedElsewhere] };
 }
 
 function firstHop({
@@ -195,23 +160,4 @@ function failureAfterRedirect(method: Hop['method'], answered: number, failure: 
     `The ${method} was answered with status ${answered}; the call to the redirect's address failed. Look at the far side before you send it again. Cause: ${failure.message}`,
     { cause: failure, status, headers, ...(upstream === undefined ? {} : { upstream }) },
   );
-}
-
-/** `{ "response": <string> }`. With headers the string is itself a JSON text, which has a JSON body unchanged. */
-function restCallRenderings(reply: FarSideReply, withHeaders: boolean): readonly Candidate[] {
-  if (!withHeaders) return textRenderings(reply, () => ({ before: '{"response":"', after: '"}' }), escapeStage);
-  const before = `{"response":"${escaped(`{"statusCode":${reply.status},"headers":${headersAsJson(reply)},"body":`)}`;
-  const asString = textRenderings(
-    reply,
-    (base64) => ({ before: `${before}\\"`, after: `\\"${base64 ? escaped(',"bodyEncoding":"base64"') : ''}}"}` }),
-    escapeStage,
-    escapeStage,
-  );
-  const asJson = (): Rendering | undefined => {
-    const type = mediaTypeOf(reply);
-    const text = textStage(reply);
-    if (type === undefined || text === undefined || !isJson(type)) return undefined;
-    return { before, stages: [text(), jsonStage(), escapeStage()], after: '}"}' };
-  };
-  return [asJson, ...asString];
 }

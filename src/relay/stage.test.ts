@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyText } from '#base/any-text.test-support.ts';
-import type { FarSideReply } from '#outbound/outbound-call.ts';
-import { renderReply } from './relay-reply.ts';
-import { base64Stage, charsetStage, escapeStage, instanceDataStage, jsonStage, type Stage, utf8Stage } from './stage.ts';
+import { base64Stage, charsetStage, type Stage, utf8Stage } from './stage.ts';
 
 /** Random text, and the sizes of its chunks. */
 const cutText = fc
@@ -29,15 +26,6 @@ function throughStage(stage: Stage, bytes: Buffer, sizes: readonly number[]): Bu
 test('UTF-8 stays unchanged with any chunk sizes', () => {
   fc.assert(
     fc.property(cutText, ({ text, sizes }) => throughStage(utf8Stage(), Buffer.from(text), sizes).equals(Buffer.from(text))),
-  );
-});
-
-test('escaped text reads back unchanged with any chunk sizes', () => {
-  fc.assert(
-    fc.property(cutText, ({ text, sizes }) => {
-      const escaped = throughStage(escapeStage(), Buffer.from(text), sizes).toString('utf8');
-      return JSON.parse(`"${escaped}"`) === text;
-    }),
   );
 });
 
@@ -71,56 +59,4 @@ test('another charset is decoded, and bytes outside it are refused', () => {
   assert.throws(() => throughStage(charsetStage('utf-16'), Buffer.from([0x41]), [1]));
   assert.throws(() => throughStage(charsetStage('shift_jis'), Buffer.from([0xff, 0xff, 0x41]), [3]));
   assert.throws(() => charsetStage('no-such-charset'));
-});
-
-test('a query without memory for its reply is refused, not answered in another form', {
-  skip: process.platform !== 'linux',
-}, () => {
-  const script = `
-    import { instanceDataStage } from '#relay/stage.ts';
-    import { renderReply } from '#relay/relay-reply.ts';
-    const reply = { status: 200, headers: {}, head: Buffer.from('[]'), rest: undefined };
-    const kept = [];
-    const takeAll = () => {
-      for (let count = 0; count < 100; count += 1) kept.push(instanceDataStage().push(reply.head));
-      return { before: '', stages: [], after: '' };
-    };
-    try {
-      console.log(renderReply(reply, [takeAll, () => ({ before: 'another form', stages: [], after: '' })]).head.toString());
-    } catch (error) {
-      console.log(error.code ?? String(error));
-    }`;
-  const limited = 'ulimit -v 67108864; exec "$0" --input-type=module-typescript --eval "$1"';
-  const said = execFileSync('sh', ['-c', limited, process.execPath, script], { cwd: process.cwd(), encoding: 'utf8' });
-  assert.equal(said, 'response-too-large\n');
-});
-
-test('a trap in a program is thrown, and no other rendering is tried', () => {
-  const reply: FarSideReply = { status: 200, headers: {}, head: Buffer.from('[]'), rest: undefined, discard: () => undefined };
-  const trapping: Stage = {
-    push: () => {
-      throw new WebAssembly.RuntimeError('unreachable');
-    },
-    end: () => Buffer.alloc(0),
-  };
-  const candidates = [[trapping], []].map((stages) => () => ({ before: '', stages, after: '' }));
-  assert.throws(() => renderReply(reply, candidates), WebAssembly.RuntimeError);
-});
-
-test('a whole reply keeps its bytes while others are rendered, with any stages', () => {
-  const reply = (text: string): FarSideReply => ({
-    status: 200,
-    headers: {},
-    head: Buffer.from(text),
-    rest: undefined,
-    discard: () => undefined,
-  });
-  for (const stage of [escapeStage, jsonStage, instanceDataStage]) {
-    const render = (text: string): Buffer =>
-      renderReply(reply(text), [() => ({ before: '', stages: [stage()], after: '' })]).head;
-    const first = render('["a secret"]');
-    const before = first.toString();
-    render('["another!"]');
-    assert.equal(first.toString(), before);
-  }
 });

@@ -1,9 +1,4 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import { compileProgram } from '#base/web-assembly.ts';
-import { JsonChecker } from '#json/json-checker.ts';
-import { JsonEscaper } from '#json/json-escaper.ts';
-import { InstanceWriter } from './instance-writer.ts';
-import { ProgramPool } from './program-pool.ts';
 
 /**
  * One step from the far side's bytes to the gateway's reply. `push` takes a chunk, cut anywhere, and returns the output so far, which is
@@ -98,83 +93,5 @@ export function base64Stage(): Stage {
       return Buffer.from(bytes.toString('base64', 0, whole), 'latin1');
     },
     end: () => Buffer.from(held.toString('base64'), 'latin1'),
-  };
-}
-
-const jsonPrograms = new URL('../json/', import.meta.url);
-const escapeProgram = compileProgram(jsonPrograms, 'escape');
-const escapers = new ProgramPool(() => new JsonEscaper(escapeProgram));
-
-/** Input: text. Output: the inside of a JSON string literal. */
-export function escapeStage(): Stage {
-  return programStage(escapers, {
-    begin: () => undefined,
-    push: (escaper, chunk) => escaper.escape(chunk),
-    end: () => nothing,
-  });
-}
-
-const checkProgram = compileProgram(jsonPrograms, 'json-check');
-const checkers = new ProgramPool(() => new JsonChecker(checkProgram));
-
-/** Input: JSON. Output: the same bytes, checked to be one JSON text. Refuses nesting deeper than a million, which no parser reads. */
-export function jsonStage(): Stage {
-  return programStage(checkers, {
-    begin: (checker) => checker.begin(),
-    push(checker, chunk) {
-      checker.push(chunk);
-      return chunk;
-    },
-    end(checker) {
-      checker.end();
-      return nothing;
-    },
-  });
-}
-
-const instanceProgram = compileProgram(new URL('.', import.meta.url), 'instance-data');
-const writers = new ProgramPool(() => new InstanceWriter(instanceProgram));
-/** Most bytes of one instance that are held to merge its repeated members. */
-const holdLimit = 8 * 1024 ** 2;
-
-/** Input: JSON. Output: the answer of restQuery. */
-export function instanceDataStage(): Stage {
-  return programStage(writers, {
-    begin: (writer) => writer.begin(holdLimit),
-    push: (writer, chunk) => writer.push(chunk),
-    end: (writer) => writer.end(),
-  });
-}
-
-interface ProgramSteps<P> {
-  begin(program: P): void;
-  push(program: P, chunk: Buffer): Buffer;
-  end(program: P): Buffer;
-}
-
-/** A stage by a program, which is taken with the first bytes and released at the end of the bytes or when it refuses them. */
-function programStage<P extends { readonly size: number }>(pool: ProgramPool<P>, steps: ProgramSteps<P>): Stage {
-  let taken: P | undefined;
-  const withProgram = (step: (program: P) => Buffer): Buffer => {
-    if (taken === undefined) {
-      taken = pool.take();
-      steps.begin(taken);
-    }
-    try {
-      return step(taken);
-    } catch (fault) {
-      // After a trap the program's state is undefined, so it is not used again.
-      if (!(fault instanceof WebAssembly.RuntimeError)) pool.release(taken);
-      throw fault;
-    }
-  };
-  return {
-    push: (chunk) => withProgram((program) => steps.push(program, chunk)),
-    end: () =>
-      withProgram((program) => {
-        const last = steps.end(program);
-        pool.release(program);
-        return last;
-      }),
   };
 }

@@ -99,7 +99,7 @@ eachStore((store) => {
       const context = { database, clock, changes, visible: seesNothing, now: storeTime(database, clock, 'process') };
       const outcome = { isSaved: false };
       let saving: Promise<unknown> | undefined;
-      await database.runs.transaction().execute(async (transaction) => {
+      await database.records.transaction().execute(async (transaction) => {
         await appendEvents(context, transaction, [{ run: null, automation: null, event: eventNamed('first', 'lifecycle') }]);
         saving = runs.save(stepOf(run, { events: [eventNamed('second', 'lifecycle')] })).finally(() => {
           outcome.isSaved = true;

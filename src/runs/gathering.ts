@@ -1,8 +1,8 @@
-import { inCheckPhase } from '#base/check-phase.ts';
+import { setImmediate } from 'node:timers/promises';
 import { StatementRefused } from '#database/store-failure.ts';
 
 interface GatheringOptions<T, R> {
-  /** Writes the items in one transaction, or reads for them in one statement. Answers in their order. */
+  /** Writes the items in one transaction. Answers in their order. */
   readonly write: (items: readonly T[]) => Promise<readonly R[]>;
   /** Two items with the same key are never in one batch; the order of their arrival stays. */
   readonly keyOf: (item: T) => string;
@@ -20,7 +20,7 @@ interface Gathered<T, R> {
 const itemsAtMost = 200;
 const charactersAtMost = 4_000_000;
 
-/** Group commit: items that arrive while a batch is written are written in the next one together. It serves for reading as well. */
+/** Group commit: items that arrive while a batch is written are written in the next one together. */
 export class Gathering<T, R> {
   readonly #options: GatheringOptions<T, R>;
   #waiting: Gathered<T, R>[] = [];
@@ -46,7 +46,7 @@ export class Gathering<T, R> {
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
       // Items of the same iteration of the event loop go into the same batch.
-      await new Promise<void>(inCheckPhase);
+      await setImmediate();
       await this.#write(this.#nextBatch());
     }
     this.#running = undefined;

@@ -32,12 +32,12 @@ export interface RunsChange {
   readonly events?: readonly NewEvent[];
 }
 
-/** Runs `work` in a transaction of the part `runs`, and does in it what `work` answers. */
+/** Runs `work` in a transaction of the part `records`, and does in it what `work` answers. */
 export type ChangeRuns = <T>(work: ChangingWork<T>) => Promise<T>;
 
 export interface RunChanges {
   onChange(listener: (change: RunChange) => void): () => void;
-  /** Runs `work` in a transaction of the runs. After its commit every listener, in every gateway, learns what it changed. */
+  /** Runs `work` in a transaction of the records. After its commit every listener, in every gateway, learns what it changed. */
   commit<T>(work: (transaction: Transaction<Tables>) => Promise<{ readonly result: T } & Changed>): Promise<T>;
   close(): void;
 }
@@ -48,7 +48,7 @@ const payloadSize = 7_000;
 /** Of a transaction that changes more runs, others learn `all`. */
 const runsAtMost = 1_000;
 
-export function createRunChanges({ runs, notifications }: Database): RunChanges {
+export function createRunChanges({ records, notifications }: Database): RunChanges {
   const listeners = new Set<(change: RunChange) => void>();
   const emit = (change: RunChange): void => {
     for (const listener of listeners) listener(change);
@@ -68,7 +68,7 @@ export function createRunChanges({ runs, notifications }: Database): RunChanges 
       return () => void listeners.delete(listener);
     },
     async commit(work) {
-      const { result, words } = await runs.transaction().execute(async (transaction) => {
+      const { result, words } = await records.transaction().execute(async (transaction) => {
         const worked = await work(transaction);
         const changed = wordsOf(worked);
         await notifications.notify(transaction, channelOfRuns, payloadsOf(sender, changed));

@@ -40,7 +40,7 @@ interface Claim {
  * time never get the same run. SQLite has one writer, and on PostgreSQL each passes over the rows that another one has locked.
  */
 export async function claimRuns(
-  { database: { dialect, read, runs }, now }: RunStoreContext,
+  { database: { dialect, read, records }, now }: RunStoreContext,
   { owner, limit, lease, except = [] }: ClaimOptions,
 ): Promise<readonly ClaimedRun[]> {
   const others = sql<boolean>`not (${isOneOf(dialect, 'run', except)})`;
@@ -52,7 +52,7 @@ export async function claimRuns(
     .limit(1)
     .executeTakeFirst();
   if (due === undefined || limit === 0) return [];
-  return runs.transaction().execute(async (transaction) => {
+  return records.transaction().execute(async (transaction) => {
     const locking = dialect === 'postgres' ? sql`for update skip locked` : sql``;
     const { rows } = await sql<Claim>`
       with due as (select run from run_claim where due_at <= ${now()} and ${others} order by due_at limit ${limit} ${locking})
@@ -111,7 +111,7 @@ export async function valuesOf(
 
 /** A lease that ended, but whose run no one has claimed, goes on. */
 export async function renewLeases(
-  { database: { dialect, runs: query }, now }: RunStoreContext,
+  { database: { dialect, records: query }, now }: RunStoreContext,
   { owner, lease, runs }: RenewOptions,
 ): Promise<Renewed> {
   if (runs.length === 0) return { held: new Map(), waiting: new Set() };

@@ -8,7 +8,7 @@ import type { RunStoreContext } from './run-store-context.ts';
 const runsAtOnce = 500;
 
 /**
- * Creates the runs that do not exist yet, within a transaction of `Database.runs`, and answers these. They can be claimed at once.
+ * Creates the runs that do not exist yet, within a transaction of `Database.records`, and answers these. They can be claimed at once.
  * `createdAt`: milliseconds since the epoch.
  */
 export async function createRunsIn(

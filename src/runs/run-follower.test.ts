@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { noRights } from '#access/rights.test-support.ts';
 import { systemClock } from '#base/clock.ts';
+import { lapse } from '../../test/support/lapse.ts';
 import { sqliteStore } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
 import { createEventTail, type TailOptions } from './event-tail.ts';
@@ -102,7 +103,7 @@ test('a stream that no one reads asks the store for nothing, and has all events 
   for (const id of named(40).slice(1)) await followed.send(id);
   assert.deepEqual(await taken(fast, 39), named(40).slice(1));
   const before = followed.reads.filter(({ limit }) => limit === 50).length;
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await lapse(200, 'the stream would ask the store');
   assert.equal(followed.reads.filter(({ limit }) => limit === 50).length, before);
   assert.deepEqual(await taken(pages, 39), named(40).slice(1));
 });

@@ -184,16 +184,10 @@ async function seen(records: readonly EventRecord[], sees: Stream['sees']): Prom
   return found;
 }
 
-const types = new WeakMap<EventRecord, string>();
-
-/** The type of the CloudEvent; empty where it has none. Read once an event, since many streams ask. */
-export function typeOfEvent(record: EventRecord): string {
-  const known = types.get(record);
-  if (known !== undefined) return known;
-  const read: unknown = JSON.parse(record.event);
-  const type = typeof read === 'object' && read !== null && 'type' in read && typeof read.type === 'string' ? read.type : '';
-  types.set(record, type);
-  return type;
+/** The type of the CloudEvent; empty where it has none. */
+export function typeOfEvent({ event }: EventRecord): string {
+  const read: unknown = JSON.parse(event);
+  return typeof read === 'object' && read !== null && 'type' in read && typeof read.type === 'string' ? read.type : '';
 }
 
 const endOfRun = /^io\.serverlessworkflow\.workflow\.(?:cancelled|faulted|completed)\.v1$/u;

@@ -9,8 +9,8 @@ import {
   type ReadQuery,
   readParameters,
   readTimeCursor,
+  timeParameter,
 } from '#base/query-parameters.ts';
-import { readTimestamp } from '#base/timestamp.ts';
 import type { RunStatus } from './interpreter/run-state.ts';
 import type { RunCallsRequest } from './run-calls.ts';
 import { isRunId } from './run-id.ts';
@@ -30,13 +30,6 @@ export const runStatuses = [
 /** Of runs, and of the tasks of a run. */
 export const runPageSize = { usual: 100, most: 1_000 } as const;
 
-const time: ParameterReader = {
-  parse(text) {
-    const read = readTimestamp(text);
-    return read === undefined ? undefined : Date.parse(read);
-  },
-  wanted: 'a time such as 2026-11-21T08:00:00Z (RFC 3339; in an address write + as %2B)',
-};
 const limit = limitParameter(runPageSize.most);
 
 /** Reads the parameters of `GET /runs`, or answers every problem. */
@@ -46,8 +39,8 @@ export function readRunListQuery(parameters: URLSearchParams): ReadQuery<Omit<Ru
     workflow: nameParameter,
     status: choiceParameter(runStatuses),
     principal: nameParameter,
-    since: time,
-    until: time,
+    since: timeParameter,
+    until: timeParameter,
     limit,
     cursor: cursorParameter((text) => readTimeCursor(text, isRunId)),
   });

@@ -15,11 +15,11 @@ export interface ForgetOptions {
 
 /** Answers how many runs and message events were deleted: 0 where none is left to delete. */
 export async function forgetRuns(
-  { database: { dialect, runs } }: RunStoreContext,
+  { database: { dialect, records } }: RunStoreContext,
   { before, messagesBefore, limit }: ForgetOptions,
 ): Promise<number> {
   const skipping = dialect === 'postgres' ? sql`for update skip locked` : sql``;
-  const deletedRuns = await runs.transaction().execute(async (transaction) => {
+  const deletedRuns = await records.transaction().execute(async (transaction) => {
     const { rows } = await sql<{ readonly id: string }>`select id from run where ended_at < ${before}
       order by ended_at limit ${limit} ${skipping}`.execute(transaction);
     if (rows.length === 0) return 0;
@@ -33,9 +33,9 @@ export async function forgetRuns(
   });
   await sql`delete from event_log where number in
     (select number from event_log where kind = 'lifecycle' and run is null and at < ${before} order by at limit ${limit})`.execute(
-    runs,
+    records,
   );
   const { numAffectedRows = 0n } = await sql`delete from event_log where number in
-    (select number from event_log where kind = 'message' and at < ${messagesBefore} order by at limit ${limit})`.execute(runs);
+    (select number from event_log where kind = 'message' and at < ${messagesBefore} order by at limit ${limit})`.execute(records);
   return deletedRuns + Number(numAffectedRows);
 }

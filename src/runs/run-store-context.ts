@@ -13,7 +13,7 @@ export interface RunStoreContext {
   readonly visible: VisibleAutomations;
 }
 
-/** The condition on `automation.audience` for those that members of the groups may see; undefined: all. */
+/** The condition on `automation` for those that members of the groups may see; undefined: all. */
 export type VisibleAutomations = (viewer: {
   readonly seesAll: false;
   readonly groups: readonly string[];

@@ -39,7 +39,7 @@ import { type WriteOutcome, writeSteps } from './run-write-store.ts';
 export interface RunStore {
   /** Creates the runs that do not exist yet (by id), and answers these as they are created. They can be claimed at once. */
   create(runs: readonly NewRun[]): Promise<readonly StoredRun[]>;
-  /** Runs `work` in a transaction of the part `runs`, and does in it what `work` answers. */
+  /** Runs `work` in a transaction of the part `records`, and does in it what `work` answers. */
   readonly changeWith: ChangeRuns;
   /** Runs that are due, each with its next fence. After a rejection the owner may hold runs that it does not know: see `renew`. */
   claim(options: ClaimOptions): Promise<readonly ClaimedRun[]>;
@@ -99,7 +99,6 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
   const context: RunStoreContext = { database, clock, visible, changes, now: storeTime(database, clock, time) };
   const writes = gatheredWrites(context);
   const creations = gatheredCreations(context);
-  const commandReads = gatheredCommandReads(context);
   return {
     create: (runs) => creations.add(runs),
     changeWith: (work) => changeRunsWith(context, work),
@@ -108,7 +107,7 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
     save: (write) => writes.add(write),
     nextWake: (options = {}) => nextWake(context, options),
     command: (run, command, key) => queueCommand(context, { run, command, key }),
-    commandsOf: (runs) => commandReads.add(runs),
+    commandsOf: (runs) => queuedCommands(context, runs),
     read: (id) => readRun(context, id),
     summary: (id) => readSummary(context, id),
     readState: (id) => readRunState(context, id),
@@ -123,7 +122,7 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
     forget: (options) => forgetRuns(context, options),
     onChange: (listener) => changes.onChange(listener),
     async close() {
-      await Promise.all([creations, writes, commandReads].map((gathering) => gathering.settled()));
+      await Promise.all([creations.settled(), writes.settled()]);
       changes.close();
     },
   };
@@ -150,18 +149,6 @@ function gatheredCreations({ changes, now, clock }: RunStoreContext): Gathering<
     // Two requests with one Idempotency-Key create the same run, and the first of them counts.
     keyOf: ([first]) => first?.id ?? '',
     sizeOf: (runs) => runs.reduce((size, { input }) => size + input.length, 0),
-  });
-}
-
-/** Runs that were claimed together ask for their commands together. */
-function gatheredCommandReads(context: RunStoreContext): Gathering<readonly string[], readonly QueuedCommand[]> {
-  return new Gathering<readonly string[], readonly QueuedCommand[]>({
-    async write(items) {
-      const found = await queuedCommands(context, items.flat());
-      return items.map((runs) => found.filter(({ run }) => runs.includes(run)));
-    },
-    keyOf: ([first]) => first ?? '',
-    sizeOf: () => 0,
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { DueAutomation, DueAutomations } from '#automations/automation-due.ts';
+import type { DueAutomation } from '#automations/automation-due.ts';
 import type { Tables } from '#database/tables.ts';
 import type { NewRun } from '#runs/run-records.ts';
 import type { DueDecision } from './due-decision.ts';
@@ -16,11 +16,12 @@ export interface PlannedOccurrence {
 }
 
 /**
- * `started`: its run was created. `skipped`: it is on record without a run. `moved`: its next time changed, for a due time that was decided
- * before or does not run. `lost`: another gateway was first.
+ * `started`: its run was created. `skipped`: it is on record without a run. `known`: it was decided before, or does not run.
  */
 export interface OccurrenceOutcome {
-  readonly kind: 'started' | 'skipped' | 'moved' | 'lost';
+  readonly kind: 'started' | 'skipped' | 'known';
+  /** When its run began, also where that was decided before. ISO 8601. */
+  readonly startedAt?: string | undefined;
   /** Why it was skipped. */
   readonly reason?: string;
 }
@@ -31,7 +32,6 @@ export type CreateRunsWith = <T>(
 ) => Promise<T>;
 
 interface BatchOptions {
-  readonly automations: DueAutomations;
   readonly createWith: CreateRunsWith;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -39,7 +39,10 @@ interface BatchOptions {
 
 const stillRunning = 'The run that the schedule began last has not ended.';
 
-/** Decides about all of them in one transaction. After a rejection nothing was decided. */
+/**
+ * Decides about all of them in one transaction. After a rejection nothing was decided. The catalogue learns of it afterwards
+ * (`DueAutomations.moveOn`). Until then a gateway that finds the same due time finds it decided.
+ */
 export function decideBatch(
   planned: readonly PlannedOccurrence[],
   options: BatchOptions,
@@ -61,18 +64,15 @@ export function decideBatch(
 async function decideOne(
   transaction: Transaction<Tables>,
   { found, decision, start }: PlannedOccurrence,
-  { automations, now }: BatchOptions,
+  { now }: BatchOptions,
 ): Promise<OccurrenceOutcome & { readonly run?: NewRun }> {
   const { key: automation } = found;
   const last = await lockSchedule(transaction, automation);
-  if (!(await automations.moveOn(transaction, found, decision.next))) return { kind: 'lost' };
   const { due } = decision;
-  if (due === undefined || start === undefined) return { kind: 'moved' };
+  if (due === undefined || start === undefined) return { kind: 'known' };
   const reason = 'refused' in start ? start.refused : stillRunning;
   const run = 'run' in start && !last.runs ? start.run : undefined;
-  const isNew = await recordOccurrence(transaction, { automation, due, run: run?.id, decidedAt: now });
-  if (!isNew) return { kind: 'moved' };
-  if (run === undefined) return { kind: 'skipped', reason };
-  await automations.noteStart(transaction, found, new Date(now).toISOString());
-  return { kind: 'started', run };
+  const { isNew, startedAt } = await recordOccurrence(transaction, { automation, due, run: run?.id, decidedAt: now });
+  if (!isNew) return { kind: 'known', startedAt };
+  return run === undefined ? { kind: 'skipped', reason } : { kind: 'started', startedAt, run };
 }

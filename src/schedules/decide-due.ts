@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Automation } from '#automations/automation.ts';
-import type { DueAutomation, DueAutomations, DueSource } from '#automations/automation-due.ts';
+import type { DueAutomation, DueAutomations } from '#automations/automation-due.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log, LogFields } from '#base/log.ts';
@@ -59,7 +59,7 @@ export interface Outlook {
 /** Decides what is due, batch by batch. */
 interface DueDeciding {
   /** Rejects where the store does. */
-  decideAll(source: DueSource, since: number): Promise<Outlook>;
+  decideAll(since: number): Promise<Outlook>;
   /** Ends with the batch that is under way. */
   stop(): void;
 }
@@ -94,9 +94,10 @@ export function createDueDeciding(options: DecidingOptions): DueDeciding {
   /** One transaction for all; where it is refused, one for each. Answers whether there was progress. */
   const decide = async (planned: readonly PlannedOccurrence[], now: number): Promise<boolean> => {
     try {
-      const outcomes = await decideBatch(planned, { ...options, now });
+      const outcomes = [...(await decideBatch(planned, { ...options, now }))];
       for (const [each, outcome] of outcomes) report(each, outcome, now, options);
-      return [...outcomes.values()].some(({ kind }) => kind !== 'lost');
+      const moves = outcomes.map(([{ found, decision }, { startedAt }]) => ({ found, next: decision.next, startedAt }));
+      return (await automations.moveOn(moves)) > 0;
     } catch (error) {
       const [first, second] = planned;
       if (isUnavailable(error) || first === undefined) throw error;
@@ -110,10 +111,10 @@ export function createDueDeciding(options: DecidingOptions): DueDeciding {
     }
   };
   return {
-    async decideAll(source, since) {
+    async decideAll(since) {
       for (;;) {
         const now = clock.now();
-        const { due, next = Infinity } = await automations.find(source, { now, limit: batchSize });
+        const { due, next = Infinity } = await automations.find({ now, limit: batchSize });
         const [first] = due;
         if (first === undefined) return { wakeAt: next, earliest: next };
         const planned = isStopped ? [] : await plan(due.filter(postponing.isReady), now, since);

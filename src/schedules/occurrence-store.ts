@@ -5,8 +5,8 @@ import type { Tables } from '#database/tables.ts';
 const migrationNumber = 10;
 
 /** When the store got its tables of schedules, in milliseconds since the epoch. */
-export async function schedulesSince(runs: Kysely<Tables>): Promise<number> {
-  const { applied_at: since } = await runs
+export async function schedulesSince(records: Kysely<Tables>): Promise<number> {
+  const { applied_at: since } = await records
     .selectFrom('schema_migration')
     .select('applied_at')
     .where('number', '=', migrationNumber)
@@ -33,7 +33,7 @@ export async function lockSchedule(
   return { runs: open.length > 0 };
 }
 
-/** Records what was decided of a due time; `run` is the run that it begins. False: it was decided before. */
+/** Records what was decided of a due time; `run` is the run that it begins. `startedAt`: when it began, also where it was decided before. */
 export async function recordOccurrence(
   transaction: Transaction<Tables>,
   occurrence: {
@@ -42,7 +42,7 @@ export async function recordOccurrence(
     readonly run: string | undefined;
     readonly decidedAt: number;
   },
-): Promise<boolean> {
+): Promise<{ readonly isNew: boolean; readonly startedAt: string | undefined }> {
   const { automation: automation_id, due, run = null, decidedAt: decided_at } = occurrence;
   const inserted = await transaction
     .insertInto('occurrence')
@@ -50,19 +50,31 @@ export async function recordOccurrence(
     .onConflict((conflict) => conflict.columns(['automation_id', 'due']).doNothing())
     .returning('due')
     .execute();
-  if (inserted.length === 0) return false;
+  if (inserted.length === 0) {
+    const known = await transaction
+      .selectFrom('occurrence')
+      .select(['run_id', 'decided_at'])
+      .where('automation_id', '=', automation_id)
+      .where('due', '=', due)
+      .executeTakeFirstOrThrow();
+    return { isNew: false, startedAt: startOf(known) };
+  }
   if (run !== null) {
     await transaction.updateTable('scheduled_run').set({ run_id: run }).where('automation_id', '=', automation_id).execute();
   }
-  return true;
+  return { isNew: true, startedAt: startOf({ run_id: run, decided_at }) };
+}
+
+function startOf({ run_id: run, decided_at: at }: Pick<Tables['occurrence'], 'run_id' | 'decided_at'>): string | undefined {
+  return run === null ? undefined : new Date(at).toISOString();
 }
 
 /** Deletes the oldest of the occurrences that were decided before a time, some `limit` of them. */
 export async function forgetOccurrences(
-  runs: Kysely<Tables>,
+  records: Kysely<Tables>,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Promise<void> {
-  const oldest = runs.selectFrom('occurrence').select('decided_at').where('decided_at', '<', before).orderBy('decided_at');
+  const oldest = records.selectFrom('occurrence').select('decided_at').where('decided_at', '<', before).orderBy('decided_at');
   const last = (await oldest.limit(limit).execute()).at(-1);
-  if (last !== undefined) await runs.deleteFrom('occurrence').where('decided_at', '<=', last.decided_at).execute();
+  if (last !== undefined) await records.deleteFrom('occurrence').where('decided_at', '<=', last.decided_at).execute();
 }

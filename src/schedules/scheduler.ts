@@ -15,7 +15,7 @@ export interface Scheduler {
 }
 
 interface SchedulerOptions extends DecidingOptions {
-  readonly database: Pick<Database, 'runs'>;
+  readonly database: Pick<Database, 'records'>;
   /** Milliseconds for which a decided due time is remembered: for so long no write of it runs it again. */
   readonly retention: number;
 }
@@ -78,26 +78,19 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 function createLooks(options: SchedulerOptions) {
   const { clock, log, database } = options;
   const deciding = createDueDeciding(options);
-  let [noted, owned] = [unknown, unknown];
+  let outlook = unknown;
   let since: number | undefined;
   let [isChanged, isFailing] = [true, false];
-  let [lookedAt, scannedAt, forgotAt] = [-Infinity, -Infinity, clock.monotonic()];
+  let [lookedAt, forgotAt] = [-Infinity, clock.monotonic()];
   const passed = (moment: number): number => clock.monotonic() - moment;
-  // The scan of what owners wrote reads past all automations that have a note, so it is made only where something may have changed.
-  const needsScan = (): boolean => isChanged || owned.wakeAt <= clock.now() || passed(scannedAt) >= rescan;
-  const wakeAt = (): number => Math.min(noted.wakeAt, owned.wakeAt);
   const look = async (): Promise<void> => {
     lookedAt = clock.monotonic();
-    since ??= await schedulesSince(database.runs);
-    if (needsScan()) {
-      isChanged = false;
-      owned = await deciding.decideAll('owned', since);
-      scannedAt = clock.monotonic();
-    }
-    noted = await deciding.decideAll('noted', since);
+    since ??= await schedulesSince(database.records);
+    isChanged = false;
+    outlook = await deciding.decideAll(since);
     if (passed(forgotAt) < forgetting.interval) return;
     forgotAt = clock.monotonic();
-    await forgetOccurrences(database.runs, { before: clock.now() - options.retention, limit: forgetting.limit });
+    await forgetOccurrences(database.records, { before: clock.now() - options.retention, limit: forgetting.limit });
   };
   return {
     async look(): Promise<void> {
@@ -112,9 +105,10 @@ function createLooks(options: SchedulerOptions) {
         throw error;
       }
     },
-    isTime: () => (wakeAt() <= clock.now() && !isFailing) || (needsScan() && passed(lookedAt) >= lookGap),
-    wakeAt,
-    earliest: () => Math.min(noted.earliest, owned.earliest),
+    isTime: () =>
+      (outlook.wakeAt <= clock.now() && !isFailing) || (isChanged && passed(lookedAt) >= lookGap) || passed(lookedAt) >= rescan,
+    wakeAt: () => outlook.wakeAt,
+    earliest: () => outlook.earliest,
     expectChange() {
       isChanged = true;
     },

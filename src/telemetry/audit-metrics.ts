@@ -1,28 +1,21 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import type { AuditCounts } from '#audit/audit-log.ts';
+import { figure } from './gauges.ts';
 
 /** Metrics of the audit log: entries that wait for the store, dropped ones, and refusals that have no record of their own. */
 export function measureAudit(registry: Registry, counts: () => AuditCounts): void {
-  const waiting = new Gauge({
-    name: 'gateway_audit_entries_waiting',
-    help: 'Entries of the audit log that wait to be written to the store.',
-    registers: [],
-    collect() {
-      this.set(counts().waiting);
-    },
+  figure(registry, 'gateway_audit_entries_waiting', 'Entries of the audit log that wait to be written to the store.', () => {
+    return counts().waiting;
   });
-  let counted = 0;
   const dropped = new Counter({
     name: 'gateway_audit_entries_dropped_total',
     help: 'Dropped entries of the audit log: too many waited for the store.',
     registers: [],
     collect() {
-      const now = counts().dropped;
-      this.inc(now - counted);
-      counted = now;
+      this.reset();
+      this.inc(counts().dropped);
     },
   });
-  const refusals = { repeated: 0, withoutRoom: 0 };
   const notStored = new Counter({
     name: 'gateway_audit_refusals_not_stored_total',
     help: 'Refusals that have no record of their own in the audit log, by reason.',
@@ -30,10 +23,10 @@ export function measureAudit(registry: Registry, counts: () => AuditCounts): voi
     registers: [],
     collect() {
       const { repeated, withoutRoom } = counts();
-      this.inc({ reason: 'repeated' }, repeated - refusals.repeated);
-      this.inc({ reason: 'no-room' }, withoutRoom - refusals.withoutRoom);
-      Object.assign(refusals, { repeated, withoutRoom });
+      this.reset();
+      this.inc({ reason: 'repeated' }, repeated);
+      this.inc({ reason: 'no-room' }, withoutRoom);
     },
   });
-  for (const metric of [waiting, dropped, notStored]) registry.registerMetric(metric);
+  for (const metric of [dropped, notStored]) registry.registerMetric(metric);
 }

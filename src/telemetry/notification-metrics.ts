@@ -1,6 +1,7 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import type { ShownReceiver } from '#notifications/notification-catalogue.ts';
 import type { NotificationWatcher } from '#notifications/receiver-channel.ts';
+import { gauge } from './gauges.ts';
 
 const outcomes = ['delivered', 'failed', 'gone'] as const;
 
@@ -44,27 +45,21 @@ export function measureNotifications(
       .finally(() => (asked = undefined));
     return asked;
   };
-  const gauge = (name: string, help: string, valueOf: (receiver: ShownReceiver) => number): void => {
-    const made = new Gauge({
-      name,
-      help,
-      labelNames: ['receiver'],
-      registers: [],
-      async collect() {
-        const found = await shown();
-        this.reset();
-        for (const receiver of found) this.set({ receiver: receiver.name }, valueOf(receiver));
-      },
-    });
-    registry.registerMetric(made);
-  };
-  gauge('gateway_notifications_waiting', 'Notifications that wait for their delivery, by receiver.', ({ waiting }) => waiting);
-  gauge(
+  const ofReceivers = (name: string, help: string, valueOf: (receiver: ShownReceiver) => number): void =>
+    gauge(registry, { name, help, labels: ['receiver'] }, async () =>
+      (await shown()).map((receiver) => [{ receiver: receiver.name }, valueOf(receiver)]),
+    );
+  ofReceivers(
+    'gateway_notifications_waiting',
+    'Notifications that wait for their delivery, by receiver.',
+    ({ waiting }) => waiting,
+  );
+  ofReceivers(
     'gateway_notification_age_seconds',
     'Age of the oldest notification that waits, by receiver; 0 where none does.',
     ({ oldestWaiting }) => (oldestWaiting === undefined ? 0 : Math.max(0, now() - oldestWaiting) / 1_000),
   );
-  gauge(
+  ofReceivers(
     'gateway_notification_receiver_gone',
     '1 for a receiver that answered 410: it gets nothing until the next reload.',
     ({ state }) => Number(state === 'gone'),

@@ -5,21 +5,13 @@ import type { StoreWatcher } from '#database/watch-time.ts';
 /** Counts the events that `access/` reports. */
 export function createAccessMetrics(registry: Registry): AccessWatcher {
   const registers = [registry];
-  // Counted here for each call and passed to prom-client at each scrape, since prom-client hashes its labels at each increase.
-  const asked = { hit: 0, miss: 0 };
   const cache = new Counter({
     name: 'gateway_credential_cache_total',
     help: 'Credentials, tokens and sessions of requests, found in the cache of verified ones (hit) or not (miss).',
     labelNames: ['result'],
-    registers: [],
-    collect() {
-      for (const result of ['hit', 'miss'] as const) {
-        this.inc({ result }, asked[result]);
-        asked[result] = 0;
-      }
-    },
+    registers,
   });
-  registry.registerMetric(cache);
+  for (const result of ['hit', 'miss']) cache.inc({ result }, 0);
   const checks = new Counter({
     name: 'gateway_credential_checks_total',
     help: 'Verifications of passwords, client secrets and logins by an issuer, by kind of account and outcome.',
@@ -30,9 +22,7 @@ export function createAccessMetrics(registry: Registry): AccessWatcher {
     for (const outcome of ['ok', 'wrong', 'throttled', 'error']) checks.inc({ kind, outcome }, 0);
   }
   return {
-    cacheAsked(wasHit) {
-      asked[wasHit ? 'hit' : 'miss'] += 1;
-    },
+    cacheAsked: (wasHit) => cache.inc({ result: wasHit ? 'hit' : 'miss' }),
     credentialsChecked: (kind, outcome) => checks.inc({ kind, outcome }),
   };
 }

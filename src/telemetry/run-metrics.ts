@@ -1,7 +1,8 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { RunFigures } from '#runs/run-figures.ts';
 import type { RunWatcher } from '#runs/run-watcher.ts';
 import type { ScheduleWatcher } from '#schedules/decide-due.ts';
+import { figure, gauge } from './gauges.ts';
 
 /** Seconds: a run may be one call, or wait for days. */
 const runBuckets: readonly number[] = [0.1, 0.5, 1, 5, 30, 60, 300, 1_800, 3_600, 21_600, 86_400, 604_800];
@@ -88,35 +89,18 @@ const openStatuses = ['pending', 'running', 'waiting', 'suspended'] as const;
 
 /** Gauges of the runs that have not ended. Those of the store have no value while it does not answer. */
 export function measureRuns(registry: Registry, runs: { readonly figures: RunFigures; held(): number }): void {
-  const states = new Gauge({
-    name: 'gateway_runs',
-    help: 'Runs that have not ended, of all gateways on the store, by state.',
-    labelNames: ['state'],
-    registers: [],
-    async collect() {
+  gauge(
+    registry,
+    { name: 'gateway_runs', help: 'Runs that have not ended, of all gateways on the store, by state.', labels: ['state'] },
+    async () => {
       const counts = await runs.figures();
-      this.reset();
-      if (counts === undefined) return;
-      for (const state of openStatuses) this.set({ state }, counts.byStatus.get(state) ?? 0);
+      return counts === undefined ? [] : openStatuses.map((state) => [{ state }, counts.byStatus.get(state) ?? 0]);
     },
+  );
+  const latenessHelp = 'How long the run has waited that waits longest for a gateway, of all gateways on the store.';
+  gauge(registry, { name: 'gateway_run_lateness_seconds', help: latenessHelp }, async () => {
+    const counts = await runs.figures();
+    return counts === undefined ? [] : [[{}, counts.lateness / 1_000]];
   });
-  const lateness = new Gauge({
-    name: 'gateway_run_lateness_seconds',
-    help: 'How long the run has waited that waits longest for a gateway, of all gateways on the store.',
-    registers: [],
-    async collect() {
-      const counts = await runs.figures();
-      if (counts === undefined) this.remove();
-      else this.set(counts.lateness / 1_000);
-    },
-  });
-  const held = new Gauge({
-    name: 'gateway_runs_held',
-    help: 'Runs that this gateway holds.',
-    registers: [],
-    collect() {
-      this.set(runs.held());
-    },
-  });
-  for (const gauge of [states, lateness, held]) registry.registerMetric(gauge);
+  figure(registry, 'gateway_runs_held', 'Runs that this gateway holds.', () => runs.held());
 }

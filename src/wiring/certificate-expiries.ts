@@ -1,6 +1,6 @@
 import { expiryOf } from '#config/certificate-expiry.ts';
 import type { Config } from '#config/config.ts';
-import type { CertificateExpiry } from '#telemetry/certificate-metrics.ts';
+import type { CertificateExpiry } from '#telemetry/gauges.ts';
 
 type WithCertificates = Pick<Config, 'server' | 'outbound' | 'adapters'>;
 

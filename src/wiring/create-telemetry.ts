@@ -9,8 +9,13 @@ import type { Resolve } from '#outbound/resolver.ts';
 import { createSender } from '#outbound/sender.ts';
 import type { RunWatcher } from '#runs/run-watcher.ts';
 import type { ScheduleWatcher } from '#schedules/decide-due.ts';
-import { measureCertificates } from '#telemetry/certificate-metrics.ts';
-import { createPoolGauges, createProcessGauges, type ProcessMeasurements, type WatchPool } from '#telemetry/gauges.ts';
+import {
+  createPoolGauges,
+  createProcessGauges,
+  measureCertificates,
+  type ProcessMeasurements,
+  type WatchPool,
+} from '#telemetry/gauges.ts';
 import { createMetrics, type Metrics } from '#telemetry/metrics.ts';
 import { createAccessMetrics, createSpanMetrics, createStoreMetrics } from '#telemetry/observers.ts';
 import { openTracing } from '#telemetry/open-tracing.ts';

@@ -88,7 +88,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await using started = new AsyncDisposableStack();
   const { metrics, pooled, accessWatcher, storeWatcher, runWatcher, scheduleWatcher, ...telemetry } = createTelemetry(options);
   const stored = await openStore(started, { ...options, watcher: storeWatcher });
-  const { store, audit, auditReader, longestCall } = stored;
+  const { database, audit, auditReader, longestCall } = stored;
   // Names from the configuration have a resolver of their own.
   const resolve = createResolver({ concurrency: 2 });
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
@@ -97,9 +97,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const access = await openAccess(started, { ...options, ...stored, resolve, userAgent, pooled, watcher: accessWatcher });
   measureParts(metrics, live, audit);
   const pressure = openPressure(started, options);
-  const pingStore = (): Promise<void> => store.ping();
+  const pingStore = (): Promise<void> => database.ping();
   const isOverloaded = (): boolean => pressure.overloaded;
-  telemetry.measure({ store: () => store.figures(), pingStore, overloaded: isOverloaded });
+  telemetry.measure({ store: () => database.figures(), pingStore, overloaded: isOverloaded });
   const { base, path } = readPublicUrl(config.server.publicUrl);
   const making = { ...needs, live, base, metrics, runWatcher, tracing };
   const { catalogues, runs, notifications, ...made } = openCalls(started, { ...options, ...stored }, making);

@@ -39,7 +39,7 @@ export async function openAccess(
     database,
     clock,
     log,
-    fetchDocument: (url, form) => fetchDocument({ url, form, sender: documents, clock, timeouts: documentTimeouts, userAgent }),
+    fetch: (url, request) => fetchDocument(url, request, { sender: documents, clock, timeouts: documentTimeouts, userAgent }),
     secureCookies: isReachedOverTls(config.server),
     loginPath: `${readPublicUrl(config.server.publicUrl).path}/login/oidc`,
     watcher,

@@ -39,7 +39,7 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   // The path asks approvals, which take previews over the path.
   const approvals = openApprovals(started, { ...options, rights, runStore, base, preview: (...asked) => preview(...asked) });
   const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
-  const preview = createPreviews({ calls, audit, clock, observers: { metrics, log } });
+  const preview = createPreviews({ adapters: () => live.adapters(), calls, audit, clock, observers: { metrics, log } });
   const catalogues = openCatalogues(started, { ...options, live, rights });
   const runs = openRuns(started, { ...options, ...parts, ...catalogues, rights, runStore, approvals, calls });
   const notifications = openNotifications(started, { ...options, ...parts, events: runStore, adapters: () => live.adapters() });

@@ -5,18 +5,8 @@ import type { Log } from '#base/log.ts';
 import type { Config } from '#config/config.ts';
 import { type Database, openDatabase } from '#database/database.ts';
 import { type FreeSpace, watchFreeSpace } from '#database/free-space.ts';
-import type { StorePart } from '#database/store-part.ts';
-import { type StoreFigures, sumOf } from '#database/store-session.ts';
 import type { StoreWatcher } from '#database/watch-time.ts';
 import { createLongestCall, type LongestCall } from './longest-call.ts';
-
-/** The main part and the audit part of the store; PostgreSQL has one database for both. */
-interface Store {
-  /** Resolves if every part answers within a second. Otherwise rejects with `store-unavailable`. */
-  ping(): Promise<void>;
-  /** The connections of all parts. */
-  figures(): StoreFigures;
-}
 
 /** Opens the store and the audit log in it; `started` closes the log, then the store. Rejects with `store-unavailable`. */
 export async function openStore(
@@ -29,9 +19,7 @@ export async function openStore(
     readonly watcher: StoreWatcher;
   },
 ): Promise<{
-  /** The store without the audit log. */
   readonly database: Database;
-  readonly store: Store;
   readonly audit: AuditLog;
   readonly auditReader: AuditReader;
   readonly freeSpace: FreeSpace;
@@ -39,20 +27,14 @@ export async function openStore(
   readonly longestCall: LongestCall;
 }> {
   const { config, log, clock, version, watcher } = options;
-  const open = async (part: StorePart): Promise<Database> =>
-    started.adopt(await openDatabase({ store: config.store, part, log, watcher }), (opened) => opened.close());
-  // Both SQLite files open at the same time, since each thread needs 0.1 s to start. If one fails, the other still has to be closed.
-  const openingMain = open('main');
-  const openingAudit = config.store.kind === 'postgres' ? openingMain : open('audit');
-  await Promise.allSettled([openingMain, openingAudit]);
-  const [main, auditDatabase] = [await openingMain, await openingAudit];
+  const database = started.adopt(await openDatabase({ store: config.store, log, watcher }), (opened) => opened.close());
   const freeSpace = started.adopt(await watchFreeSpace(config.store, log), (watched) => watched.close());
   // Starts the reading thread while the audit log starts. A failure is ignored here: the next read reports it.
-  main.ping().catch(() => {});
+  database.ping().catch(() => {});
   const longestCall = createLongestCall(config);
   const audit = started.adopt(
     await createAuditLog({
-      database: auditDatabase,
+      database,
       clock,
       log,
       version,
@@ -62,13 +44,6 @@ export async function openStore(
     }),
     (opened) => opened.close(),
   );
-  const auditReader = createAuditReader({ database: auditDatabase, clock, longestCall });
-  return { database: main, store: storeOf([...new Set([main, auditDatabase])]), audit, auditReader, freeSpace, longestCall };
-}
-
-function storeOf(parts: readonly Database[]): Store {
-  return {
-    ping: async () => void (await Promise.all(parts.map((part) => part.ping()))),
-    figures: () => sumOf(parts),
-  };
+  const auditReader = createAuditReader({ database, clock, longestCall });
+  return { database, audit, auditReader, freeSpace, longestCall };
 }

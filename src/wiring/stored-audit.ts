@@ -7,7 +7,7 @@ import { longestCallOf } from './longest-call.ts';
 
 /** Opens the audit log in the configured store until `work` has ended. A gateway may use the same store at the same time. */
 export async function withStoredAudit<T>(config: StoredConfig, work: (audit: AuditReader) => Promise<T>): Promise<T> {
-  const database = await openDatabase({ store: config.store, part: 'audit', log: noLog, asItIs: true });
+  const database = await openDatabase({ store: config.store, log: noLog, asItIs: true });
   try {
     return await work(createAuditReader({ database, clock: systemClock, longestCall: () => longestCallOf(config) }));
   } finally {

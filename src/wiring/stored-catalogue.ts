@@ -1,4 +1,4 @@
-import { importAutomations } from '#automations/automation-import.ts';
+import { importPortions } from '#automations/automation-import.ts';
 import { createAutomationStore } from '#automations/automation-store.ts';
 import { noLog } from '#base/log.ts';
 import type { StoredCatalogue } from '#cli/command.ts';
@@ -12,11 +12,11 @@ export async function withStoredCatalogue<T>(
   work: (catalogue: StoredCatalogue) => Promise<T>,
 ): Promise<T> {
   // noLog: the command itself reports a failure, and a log line would repeat it.
-  const database = await openDatabase({ store, part: 'main', log: noLog, ...(use === 'read' && { asItIs: true }) });
+  const database = await openDatabase({ store, log: noLog, ...(use === 'read' && { asItIs: true }) });
   try {
     const automations = createAutomationStore(database);
     return await work({
-      import: (source, options) => importAutomations({ store: automations, source, ...options }),
+      import: (source, options) => importPortions({ store: automations, source, ...options }),
       export: () => automations.export(),
     });
   } finally {

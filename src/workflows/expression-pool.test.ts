@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { valueText } from '../../test/support/callers/json-text.ts';
+import { lapse } from '../../test/support/lapse.ts';
 import { createExpressionPool, type Evaluated } from './expression-pool.ts';
 
 const pool = createExpressionPool({ threads: 2, timeLimit: 1_000, memoryLimit: 64 * 1024 ** 2 });
@@ -221,7 +222,7 @@ test('a closed pool rejects evaluations, also those in progress', async () => {
   const closing = createExpressionPool({ threads: 1 });
   await closing.evaluate({ expressions: ['1'], dot: 'null', variables: {} });
   const running = assert.rejects(closing.evaluate({ expressions: ['def f: f; f'], dot: 'null', variables: {} }), /closed/u);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await lapse(50, 'the evaluation is under way');
   await closing.close();
   await running;
   await assert.rejects(closing.evaluate({ expressions: ['1'], dot: 'null', variables: {} }), /closed/u);

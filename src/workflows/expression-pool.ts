@@ -1,6 +1,9 @@
-import { JqBatches } from './jq-batches.ts';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { JqBatches, type JqEnd } from './jq-batches.ts';
 import { compilationPrograms, compileProblem, evaluationProgram, lineOf, linesOfResult } from './jq-program.ts';
-import { createJqThreads } from './jq-threads.ts';
+import type { JqAnswer, JqRequest, JqWorkerData } from './jq-worker.ts';
+import { ThreadPool } from './thread-pool.ts';
 
 /** Expressions to evaluate together, in one program. */
 export interface Evaluation {
@@ -41,8 +44,24 @@ export function createExpressionPool({
   timeLimit = expressionLimits.timeLimit,
   memoryLimit = expressionLimits.memoryLimit,
 }: ExpressionPoolOptions): ExpressionPool {
-  const jq = createJqThreads({ threads, timeLimit, memoryLimit });
-  const batches = new JqBatches(jq);
+  let module: Promise<WebAssembly.Module> | undefined;
+  const pool = new ThreadPool<JqRequest, JqAnswer>({
+    name: 'the expression pool',
+    file: new URL('./jq-worker.ts', import.meta.url),
+    threads,
+    timeLimit,
+    memoryLimit: 256,
+    data: async (): Promise<JqWorkerData> => ({ module: await (module ??= compiledJq()), memoryLimit }),
+    // The memory of jq only grows: a thread that took much is replaced, so that the next program has all of its limit.
+    keeps: (answer) => !('aborted' in answer) && answer.memory <= memoryLimit / 2,
+  });
+  const run = async (request: () => JqRequest): Promise<JqEnd> => {
+    const end = await pool.run(request);
+    if (end.kind === 'answered' && !('aborted' in end.answer)) return { kind: 'ended', ...end.answer };
+    const memory = `the expression could not be evaluated within ${memoryLimit / 1024 ** 2} MiB of memory`;
+    return { kind: 'failed', detail: end.kind === 'late' ? `the expression took longer than ${timeLimit} ms` : memory };
+  };
+  const batches = new JqBatches(run);
   return {
     async evaluate({ expressions, dot, variables }) {
       const names = Object.keys(variables);
@@ -57,14 +76,18 @@ export function createExpressionPool({
     },
     async problemOf(expression, variables) {
       for (const program of compilationPrograms(expression, variables)) {
-        const answer = await jq.run(() => ({ program, input: '' }));
+        const answer = await run(() => ({ program, input: '' }));
         if (answer.kind !== 'ended') return answer.detail;
         if (answer.exitCode !== 0) return compileProblem(answer.stderr);
       }
       return undefined;
     },
-    close: () => jq.close(),
+    close: () => pool.close(),
   };
+}
+
+async function compiledJq(): Promise<WebAssembly.Module> {
+  return await WebAssembly.compile(await readFile(fileURLToPath(import.meta.resolve('jq-wasm/jq.wasm'))));
 }
 
 /**

@@ -1,5 +1,13 @@
-import { inCheckPhase } from '#base/check-phase.ts';
-import type { JqEnd, JqThreads } from './jq-threads.ts';
+import { setImmediate } from 'node:timers/promises';
+import type { JqRequest } from './jq-worker.ts';
+
+/** `failed`: the program took too long or too much memory, and its thread was ended. */
+export type JqEnd =
+  | { readonly kind: 'ended'; readonly stdout: string; readonly stderr: string; readonly exitCode: number }
+  | { readonly kind: 'failed'; readonly detail: string };
+
+/** `request` is called once there is a thread for it. */
+type RunJq = (request: () => JqRequest) => Promise<JqEnd>;
 
 interface BatchedInput {
   readonly program: string;
@@ -24,12 +32,12 @@ const charactersAtMost = 65_536;
  * A program sees one input alone, since it has no function that reads the next one.
  */
 export class JqBatches {
-  readonly #threads: Pick<JqThreads, 'run'>;
+  readonly #runJq: RunJq;
   /** By program, those that can take a further input. */
   readonly #waiting = new Map<string, Batch>();
 
-  constructor(threads: Pick<JqThreads, 'run'>) {
-    this.#threads = threads;
+  constructor(runJq: RunJq) {
+    this.#runJq = runJq;
   }
 
   async run({ program, input, lines }: BatchedInput): Promise<JqEnd> {
@@ -39,7 +47,7 @@ export class JqBatches {
     const end = await batch.end;
     if (batch.inputs.length === 1) return end;
     // Evaluations change nothing, so that each can be repeated alone where one of them ended all.
-    return partOf(end, { index, inputs: batch.inputs.length, lines }) ?? this.#threads.run(() => ({ program, input }));
+    return partOf(end, { index, inputs: batch.inputs.length, lines }) ?? this.#runJq(() => ({ program, input }));
   }
 
   #batchFor(program: string, { length }: string): Batch {
@@ -50,8 +58,8 @@ export class JqBatches {
       if (this.#waiting.get(program) === batch) this.#waiting.delete(program);
     };
     // Runs that were claimed or written together evaluate in the same iteration of the event loop.
-    const end = new Promise<void>(inCheckPhase).then(() =>
-      this.#threads.run(() => {
+    const end = setImmediate().then(() =>
+      this.#runJq(() => {
         close();
         return { program, input: inputs.join('\n') };
       }),

@@ -1,11 +1,26 @@
-/** The thread of one jq: evaluates one program at a time. Started by `expression-pool.ts`, which ends it where it takes too long. */
-import { parentPort, workerData } from 'node:worker_threads';
+/** The thread of one jq: evaluates one program at a time. Started by `expression-pool.ts`. */
+import { workerData } from 'node:worker_threads';
 import { loadJq } from 'jq-wasm';
-import type { JqAnswer, JqRequest, JqWorkerData } from './jq-messages.ts';
+import { answerRequests } from './thread-pool.ts';
+
+export interface JqWorkerData {
+  readonly module: WebAssembly.Module;
+  /** Bytes. */
+  readonly memoryLimit: number;
+}
+
+export interface JqRequest {
+  readonly program: string;
+  /** JSON text, or the empty text to compile the program alone. */
+  readonly input: string;
+}
+
+/** `memory`: bytes that jq has taken so far. `aborted`: jq is out of order, and its thread has to be replaced. */
+export type JqAnswer =
+  | { readonly stdout: string; readonly stderr: string; readonly exitCode: number; readonly memory: number }
+  | { readonly aborted: true };
 
 const { module, memoryLimit } = workerData as JqWorkerData;
-const port = parentPort;
-if (port === null) throw new Error('jq-worker.ts runs as a worker thread only');
 
 /** Bytes of the memory of jq, which only grows. */
 let memory = 0;
@@ -23,14 +38,11 @@ prototype.grow = function (pages) {
 
 const jq = await loadJq({ wasmModule: module });
 
-port.on('message', ({ program, input }: JqRequest) => {
-  let answer: JqAnswer;
+answerRequests(({ program, input }: JqRequest): JqAnswer => {
   try {
     const { stdout, stderr, exitCode } = jq.raw(input, program, ['-c']);
-    answer = { stdout, stderr, exitCode, memory };
+    return { stdout, stderr, exitCode, memory };
   } catch {
-    answer = { aborted: true };
+    return { aborted: true };
   }
-  port.postMessage(answer);
 });
-port.postMessage({ ready: true });

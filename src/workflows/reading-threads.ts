@@ -1,8 +1,46 @@
-import { Worker } from 'node:worker_threads';
 import { GatewayError } from '#base/gateway-error.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import { systemCode } from '#base/system-code.ts';
-import type { JudgedDocument, LoadedDocument, ReadingRequest, WorkflowJudgement } from './reading-messages.ts';
+import type { CallSite, RunSite } from './call-sites.ts';
+import type { WorkflowReading } from './read-workflow.ts';
+import type { WorkflowProblem } from './reader/reading.ts';
+import { type ThreadEnd, ThreadPool } from './thread-pool.ts';
+import type { FunctionName, Workflow } from './workflow.ts';
+
+/** `load`: a document that was judged before. Answered by the workflow itself. */
+export type ReadingRequest =
+  | ({ readonly purpose: 'judge' } & JudgedDocument)
+  | { readonly purpose: 'load'; readonly text: string };
+
+export interface JudgedDocument {
+  readonly text: string;
+  /** YAML, of which JSON is a part, or JSON alone. */
+  readonly mediaType: 'application/json' | 'application/yaml';
+  /** Names of adapter instances. Absent: not known, and then not judged. */
+  readonly adapters?: readonly string[];
+}
+
+/** What the catalogue needs to know of a workflow. */
+export interface WorkflowFacts {
+  readonly id: string;
+  readonly version: string;
+  readonly title?: string;
+  /** The document as JSON text. */
+  readonly definition: string;
+  /** What it may call (`operationsOf`). */
+  readonly functions: readonly FunctionName[];
+  readonly workflows: readonly RunSite[];
+  /** Where it calls. Absent: it was stored before the gateway noted that. */
+  readonly calls?: readonly CallSite[];
+}
+
+/** The facts of a workflow, or every problem of its document. */
+export type WorkflowJudgement =
+  | { readonly facts: WorkflowFacts; readonly warnings: readonly WorkflowProblem[] }
+  | Extract<WorkflowReading, { readonly problems: unknown }>;
+
+/** The workflow of a document that was judged before, or its problems under the rules of today. */
+export type LoadedDocument = { readonly workflow: Workflow } | { readonly problems: readonly WorkflowProblem[] };
 
 /** Reads workflow documents in threads, so that no document holds up the gateway. */
 export interface ReadingThreads {
@@ -30,72 +68,46 @@ interface ReadingLimits {
 }
 
 export function createReadingThreads({ timeLimit = 20_000, memoryLimit = 256 }: ReadingLimits = {}): ReadingThreads {
-  const permits = new Semaphore(readingsAtOnce);
-  const loads = new Semaphore(readingsAtOnce);
-  const ofPrincipals = new Map<string, Semaphore>();
-  const running = new Set<Worker>();
-  let closed = false;
-  const wait = { limit: readingWait, late: tooManyReadings };
-  const readNow = async <Answer>(request: ReadingRequest): Promise<Answer | TooLarge> => {
-    if (closed) throw new Error('the threads that read workflows are closed');
-    const worker = new Worker(new URL('./reading-worker.ts', import.meta.url), {
-      workerData: request,
-      stdout: true,
-      stderr: true,
-      resourceLimits: { maxOldGenerationSizeMb: memoryLimit },
+  const openPool = <Answer>(): ThreadPool<ReadingRequest, Answer> =>
+    new ThreadPool({
+      name: 'the pool of threads that read workflows',
+      file: new URL('./reading-worker.ts', import.meta.url),
+      threads: readingsAtOnce,
+      timeLimit,
+      memoryLimit,
+      // No document finds the memory that another one left.
+      keeps: () => false,
     });
-    running.add(worker);
-    const timer = setTimeout(() => void worker.terminate(), timeLimit);
-    try {
-      const end = await endOf<Answer>(worker);
-      if (end.kind === 'read') return end.answer;
-      if (end.kind === 'failed' && systemCode(end.error) !== 'ERR_WORKER_OUT_OF_MEMORY') throw end.error;
-      if (closed) throw new Error('the threads that read workflows are closed');
-      const limit = end.kind === 'failed' ? `${memoryLimit} MiB of memory` : `${timeLimit / 1000} s`;
-      return tooLarge(limit);
-    } finally {
-      clearTimeout(timer);
-      running.delete(worker);
-      await worker.terminate();
-    }
-  };
+  const readings = openPool<WorkflowJudgement>();
+  const loads = openPool<LoadedDocument>();
+  const ofPrincipals = new Map<string, Semaphore>();
+  const wait = { limit: readingWait, late: tooManyReadings };
+  const limits = { timeLimit, memoryLimit };
   return {
-    async read({ principal, ...request }) {
+    async read({ principal, ...document }) {
       const own = ofPrincipals.get(principal) ?? new Semaphore(1);
       ofPrincipals.set(principal, own);
       try {
-        return await own.run(
-          () => permits.run(() => readNow<WorkflowJudgement>({ purpose: 'judge', ...request }), { ...wait, group: principal }),
-          wait,
-        );
+        const request = { purpose: 'judge', ...document } as const;
+        return answerOf(await own.run(() => readings.run(() => request, { ...wait, group: principal }), wait), limits);
       } finally {
-        if (own.free > 0) ofPrincipals.delete(principal);
+        if (own.inFlight === 0) ofPrincipals.delete(principal);
       }
     },
-    load: (text) => loads.run(() => readNow<LoadedDocument>({ purpose: 'load', text })),
+    load: async (text) => answerOf(await loads.run(() => ({ purpose: 'load', text })), limits),
     async close() {
-      closed = true;
-      await Promise.all([...running].map((worker) => worker.terminate()));
+      await Promise.all([readings.close(), loads.close()]);
     },
   };
 }
 
 type TooLarge = Extract<WorkflowJudgement, { readonly problems: unknown }>;
 
-type ReadingEnd<Answer> =
-  | { readonly kind: 'read'; readonly answer: Answer }
-  | { readonly kind: 'failed'; readonly error: unknown }
-  | { readonly kind: 'ended' };
-
-function endOf<Answer>(worker: Worker): Promise<ReadingEnd<Answer>> {
-  const { promise, resolve } = Promise.withResolvers<ReadingEnd<Answer>>();
-  worker.once('message', (answer: Answer) => resolve({ kind: 'read', answer }));
-  worker.once('error', (error) => resolve({ kind: 'failed', error }));
-  worker.once('exit', () => resolve({ kind: 'ended' }));
-  return promise;
-}
-
-function tooLarge(limit: string): TooLarge {
+/** The answer of a thread, or a problem that names the limit. Throws for a fault of the thread. */
+function answerOf<Answer>(end: ThreadEnd<Answer>, { timeLimit, memoryLimit }: Required<ReadingLimits>): Answer | TooLarge {
+  if (end.kind === 'answered') return end.answer;
+  if (end.kind === 'ended' && systemCode(end.error) !== 'ERR_WORKER_OUT_OF_MEMORY') throw end.error;
+  const limit = end.kind === 'ended' ? `${memoryLimit} MiB of memory` : `${timeLimit / 1000} s`;
   const detail = `the document cannot be read within ${limit}; split it into several workflows`;
   return { problems: [{ pointer: '', detail, line: 1, column: 1 }], warnings: [] };
 }

@@ -1,21 +1,18 @@
-/** The thread that reads one document. Started by `reading-threads.ts`, which ends it afterwards, or where it takes too long. */
-import { parentPort, workerData } from 'node:worker_threads';
+/** The thread that reads one document. Started by `reading-threads.ts`. */
 import { JsonSyntaxError } from '#json/json-scanner.ts';
 import { readJsonTree } from '#json/json-tree.ts';
 import { createExpressionPool } from './expression-pool.ts';
 import { operationsOf } from './operations.ts';
 import { readWorkflow, type WorkflowReading } from './read-workflow.ts';
-import type { JudgedDocument, LoadedDocument, ReadingRequest, WorkflowJudgement } from './reading-messages.ts';
+import type { JudgedDocument, LoadedDocument, ReadingRequest, WorkflowJudgement } from './reading-threads.ts';
+import { answerRequests } from './thread-pool.ts';
 
-const port = parentPort;
-if (port === null) throw new Error('reading-worker.ts runs as a worker thread only');
-
-// Without a listener this thread would end while it waits for that of jq, which in turn ends with this one.
-port.on('message', () => {});
-
-const request = workerData as ReadingRequest;
+/** Its thread ends with this one. */
 const expressions = createExpressionPool({ threads: 1 });
-port.postMessage(request.purpose === 'judge' ? await judge(request) : await load(request.text));
+answerRequests(
+  (request: ReadingRequest): Promise<WorkflowJudgement | LoadedDocument> =>
+    request.purpose === 'judge' ? judge(request) : load(request.text),
+);
 
 async function judge({ text, mediaType, adapters }: JudgedDocument): Promise<WorkflowJudgement> {
   const fault = mediaType === 'application/json' ? jsonFault(text) : undefined;

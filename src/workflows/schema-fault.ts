@@ -3,8 +3,13 @@ import type { JsonSchema } from '#base/json-schema.ts';
 import { pointerTo } from '#json/json-pointer.ts';
 import { createProblemList } from '#json/problem-list.ts';
 import { metaSchema } from './meta-schema.ts';
-import type { SchemaFault } from './schema-messages.ts';
 import { addProblems } from './schema-wording.ts';
+
+/** Why a schema cannot judge any value. `pointer`: the place in the schema (RFC 6901); empty for the whole of it. */
+export interface SchemaFault {
+  readonly pointer: string;
+  readonly detail: string;
+}
 
 /** Schemas of the keywords that have maps of schemas; the members of others are schemas, or values without schemas. */
 const maps: ReadonlySet<string> = new Set([

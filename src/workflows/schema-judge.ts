@@ -1,11 +1,20 @@
 import { Errors } from 'typebox/schema';
 import { Settings } from 'typebox/system';
+import type { RequestProblem } from '#base/gateway-error.ts';
 import type { JsonSchema } from '#base/json-schema.ts';
 import { parsePlain } from '#json/plain-json.ts';
 import { createProblemList, mostProblems } from '#json/problem-list.ts';
-import { schemaFault } from './schema-fault.ts';
-import type { SchemaFault, SchemaRequest, SchemaVerdict } from './schema-messages.ts';
+import { type SchemaFault, schemaFault } from './schema-fault.ts';
 import { addProblems } from './schema-wording.ts';
+
+/** A value and the JSON Schema that it is held against, as JSON texts. */
+export interface SchemaRequest {
+  readonly schema: string;
+  readonly value: string;
+}
+
+/** At most 100 problems of the value, each with its pointer into the value, or what is wrong with the schema. */
+export type SchemaVerdict = { readonly problems: readonly RequestProblem[] } | { readonly fault: SchemaFault };
 
 type Checked = { readonly schema: JsonSchema | boolean } | { readonly fault: SchemaFault };
 

@@ -1,6 +1,6 @@
-import { Worker } from 'node:worker_threads';
-import { LentThreads } from './lent-threads.ts';
-import type { SchemaFault, SchemaRequest, SchemaVerdict } from './schema-messages.ts';
+import type { SchemaFault } from './schema-fault.ts';
+import type { SchemaRequest, SchemaVerdict } from './schema-judge.ts';
+import { ThreadPool } from './thread-pool.ts';
 
 /**
  * Holds values against JSON Schemas in threads of their own, so that no schema and no value can hold up or end the gateway. Schemas are of
@@ -25,21 +25,15 @@ interface SchemaThreadsOptions {
 }
 
 export function createSchemaThreads({ threads, timeLimit = 1_000, memoryLimit = 64 }: SchemaThreadsOptions): SchemaThreads {
-  const start = (): Worker =>
-    new Worker(new URL('./schema-worker.ts', import.meta.url), {
-      stdout: true,
-      stderr: true,
-      resourceLimits: { maxOldGenerationSizeMb: memoryLimit, maxYoungGenerationSizeMb: memoryLimit / 4 },
-    });
-  const lent = new LentThreads<SchemaRequest, SchemaVerdict>({
+  const pool = new ThreadPool<SchemaRequest, SchemaVerdict>({
     name: 'the pool of schema threads',
+    file: new URL('./schema-worker.ts', import.meta.url),
     threads,
     timeLimit,
-    start,
-    keeps: () => true,
+    memoryLimit,
   });
   const judge = async (request: SchemaRequest): Promise<SchemaVerdict> => {
-    const end = await lent.run(() => request);
+    const end = await pool.run(() => request);
     if (end.kind === 'answered') return end.answer;
     const limit = end.kind === 'late' ? `${timeLimit} ms` : `${memoryLimit} MiB of memory`;
     return {
@@ -53,6 +47,6 @@ export function createSchemaThreads({ threads, timeLimit = 1_000, memoryLimit = 
       if ('fault' in verdict) return verdict.fault;
       return verdict.problems.map(({ pointer, detail }) => `${pointer === '' ? 'the value' : pointer} ${detail}`);
     },
-    close: () => lent.close(),
+    close: () => pool.close(),
   };
 }

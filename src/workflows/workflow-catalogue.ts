@@ -4,8 +4,7 @@ import type { Rights } from '#access/rights.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { WorkflowProblem } from './reader/reading.ts';
-import type { WorkflowFacts, WorkflowJudgement } from './reading-messages.ts';
-import type { ReadingThreads } from './reading-threads.ts';
+import type { ReadingThreads, WorkflowFacts, WorkflowJudgement } from './reading-threads.ts';
 import type { StoredWorkflow, WorkflowMediaType, WorkflowName, WorkflowStore } from './workflow-store.ts';
 import type { MissingRight, WritingRight } from './writing-right.ts';
 

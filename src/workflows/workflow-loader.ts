@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { GatewayError } from '#base/gateway-error.ts';
-import { SharedReads } from '#database/shared-reads.ts';
 import type { ReadingThreads } from './reading-threads.ts';
 import type { Workflow } from './workflow.ts';
 import type { WorkflowStore, WriterRole } from './workflow-store.ts';
@@ -11,7 +10,7 @@ export interface LoadedWorkflow {
   readonly writtenAs: WriterRole;
 }
 
-/** The stored workflows as values. Remembers those that were used last; loads of one at the same time share its reading. */
+/** The stored workflows as values. Remembers those that were used last. */
 export interface WorkflowLoader {
   /**
    * A version of a workflow, or the newest where none is named or `latest` is; undefined where it does not exist. Rejects with
@@ -58,13 +57,7 @@ export function createWorkflowLoader({ store, reading, remembered = 32 * 1024 **
       throw error;
     }
   };
-  const reads = new SharedReads<LoadedWorkflow | undefined>();
-  return {
-    load({ id, version: named }) {
-      const version = named === 'latest' ? undefined : named;
-      return reads.read(JSON.stringify([id, version]), () => read(id, version));
-    },
-  };
+  return { load: ({ id, version }) => read(id, version === 'latest' ? undefined : version) };
 }
 
 async function workflowIn(reading: Pick<ReadingThreads, 'load'>, text: string): Promise<Workflow> {

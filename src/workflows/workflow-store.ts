@@ -5,7 +5,7 @@ import type { Database } from '#database/database.ts';
 import { storeUnavailable } from '#database/store-failure.ts';
 import type { Tables } from '#database/tables.ts';
 import { adminFunction } from './operations.ts';
-import type { WorkflowFacts } from './reading-messages.ts';
+import type { WorkflowFacts } from './reading-threads.ts';
 import { versionKey } from './version-key.ts';
 
 export type WorkflowMediaType = Tables['workflow']['media_type'];

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { jsonReply } from '../support/far-sides/far-side.ts';
 import { testPassword } from '../support/gateway/start-gateway.ts';
+import { lapse } from '../support/lapse.ts';
 import { until } from '../support/until.ts';
 import { noChromium } from './chromium.ts';
 import { addAutomation, type ConsoleStage, consoleStage, shows } from './console-stage.ts';
@@ -154,7 +154,7 @@ describe('a page of the console that is live', { skip: noChromium }, () => {
     // The oldest window has no stream, and asked every five seconds.
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
-    await delay(6_000);
+    await lapse(6_000, 'the page would ask every five seconds');
     assert.deepEqual(asked, []);
     await hasEnded(page);
   });

@@ -14,6 +14,6 @@ export function fileProblems(file: string, text: string): readonly { readonly li
     const { comments, testNames, literals } = sourceProse(file, text);
     return [...comments.flatMap(proseProblems), ...testNames.flatMap(proseProblems), ...literals.flatMap(bannedWords)];
   }
-  if (/\.ya?ml$|\.cfg$|\.service$|^\.ci\/run$|^assembly\/compile$/u.test(file)) return hashComments(text).flatMap(proseProblems);
+  if (/\.ya?ml$|\.cfg$|\.service$|^\.ci\/run$/u.test(file)) return hashComments(text).flatMap(proseProblems);
   return [];
 }

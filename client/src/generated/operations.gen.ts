@@ -299,7 +299,7 @@ export interface Operations {
   /**
    * Import automations (NDJSON)
    *
-   * Imports all documents or none. Every field is kept as given. A document replaces the one with the same `_id`; without an `_id` it gets one. The body may have any length, and the gateway checks all of it before any change. The reply names each problem as `/LINE/field` (the first ten thousand).
+   * Imports all documents or none. Every field is kept as given. A document replaces the one with the same `_id`; without an `_id` it gets one. It has at most 20,000 documents and 64 MiB, and the gateway checks all of it before any change. Four imports run at a time; others wait for ten seconds. The reply names each problem as `/LINE/field` (the first ten thousand).
    *
    * For the role admin.
    */

@@ -937,7 +937,7 @@ export type Problem = {
     /**
      * One of a closed list, for programs.
      */
-    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
+    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'import-too-large' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
     /**
      * Identifies the request in the gateway’s log, as `X-Request-Id` does.
      */
@@ -3355,11 +3355,11 @@ export type ImportAutomationsErrors = {
         code: 'automation-exists';
     };
     /**
-     * `body-too-large`: The request body is over the limit.
+     * `import-too-large`: The import has too many documents. `body-too-large`: The request body is over the limit.
      */
     413: Problem & {
         status: 413;
-        code: 'body-too-large';
+        code: 'import-too-large' | 'body-too-large';
     };
     /**
      * `unsupported-media-type`: The request body has an unsupported media type.

@@ -17,9 +17,10 @@ export const automationImport: Command = {
   summary: 'put automations into the catalogue',
   description: [
     'Read automations, one JSON document per line (NDJSON; "-" is standard input), and put them',
-    'into the catalogue of the configured store, all of them or none. An automation whose',
-    '_id exists is replaced. Each bad line is reported as FILE:LINE: /field: what to do.',
-    'A gateway may use the store at the same time. After Ctrl-C the catalogue is unchanged.',
+    'into the catalogue of the configured store, in steps of 20,000, each of them whole or not',
+    'at all. An automation whose _id exists is replaced. Each bad line is reported as',
+    'FILE:LINE: /field: what to do; it ends the import, which then names the last line stored.',
+    'A gateway may use the store at the same time.',
   ],
   options: { config: configFileOption },
   operands: ['FILE'],
@@ -29,6 +30,7 @@ export const automationImport: Command = {
     const file = operand('FILE');
     return context.untilInterrupted(async (interruption) => {
       const progress = createProgressLine({ stderr: context.stderr, columns: context.progressColumns });
+      let stored = 0;
       const report = (lines: readonly string[]): number => {
         progress.clear();
         for (const line of lines) context.stderr.write(`${line}\n`);
@@ -40,6 +42,9 @@ export const automationImport: Command = {
           catalogue.import(source, {
             interruption,
             onProgress: (state) => progress.show((elapsed) => progressText(state, elapsed)),
+            onStored: (line) => {
+              stored = line;
+            },
           }),
         );
         progress.clear();
@@ -48,9 +53,11 @@ export const automationImport: Command = {
         if (outputError !== undefined) context.stderr.write(`${program} import: ${result}; ${outputError.message}\n`);
         return 0;
       } catch (error) {
-        if (error instanceof GatewayError) return report(errorLines(error, file));
-        if (error instanceof UnreadableFile) return report([`${program} import: ${error.message}`]);
-        if (interruption.aborted) return report([`${program} import: interrupted; nothing was changed`]);
+        const rest = stored === 0 ? [] : [`${program} import: the lines up to ${stored} are stored`];
+        if (error instanceof GatewayError) return report([...errorLines(error, file), ...rest]);
+        if (error instanceof UnreadableFile) return report([`${program} import: ${error.message}`, ...rest]);
+        const kept = stored === 0 ? 'nothing was changed' : `the lines up to ${stored} are stored`;
+        if (interruption.aborted) return report([`${program} import: interrupted; ${kept}`]);
         throw error;
       }
     });

@@ -94,5 +94,7 @@ async function createBlocks(transaction: Transaction<Tables>): Promise<void> {
     .addPrimaryKeyConstraint('automation_block_pk', ['audience', 'name_key', 'name'])
     .execute();
   const start = new Uint8Array();
-  await transaction.insertInto('automation_block').values({ audience: -1, name_key: start, name: start, documents: 0 }).execute();
+  await sql`insert into automation_block (audience, name_key, name, documents) values (-1, ${start}, ${start}, 0)`.execute(
+    transaction,
+  );
 }

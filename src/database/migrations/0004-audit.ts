@@ -8,7 +8,7 @@ import type { Migration } from '../migration.ts';
 export const auditTables: Migration = {
   number: 4,
   name: 'audit',
-  part: 'audit',
+  part: 'records',
   async up(transaction) {
     await transaction.schema
       .createTable('audit_key')

@@ -7,7 +7,7 @@ import type { Migration } from '../migration.ts';
 export const idempotencyKeyTable: Migration = {
   number: 5,
   name: 'idempotency-keys',
-  part: 'audit',
+  part: 'records',
   async up(transaction) {
     await transaction.schema
       .createTable('idempotency_key')

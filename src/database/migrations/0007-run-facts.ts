@@ -7,7 +7,7 @@ import type { Migration } from '../migration.ts';
 export const runFactTable: Migration = {
   number: 7,
   name: 'run-facts',
-  part: 'runs',
+  part: 'records',
   async up(transaction) {
     await transaction.schema
       .createTable('run_fact')

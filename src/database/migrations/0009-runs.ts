@@ -9,7 +9,7 @@ import type { Tables } from '../tables.ts';
 export const runTables: Migration = {
   number: 9,
   name: 'runs',
-  part: 'runs',
+  part: 'records',
   async up(transaction, dialect) {
     await createRuns(transaction);
     await createClaims(transaction);

@@ -5,7 +5,7 @@ import type { Migration } from '../migration.ts';
 export const scheduleTables: Migration = {
   number: 10,
   name: 'schedules',
-  part: 'runs',
+  part: 'records',
   async up(transaction) {
     await transaction.schema
       .createTable('occurrence')

@@ -5,7 +5,7 @@ import type { Migration } from '../migration.ts';
 export const approvalTables: Migration = {
   number: 12,
   name: 'approvals',
-  part: 'runs',
+  part: 'records',
   async up(transaction) {
     await transaction.schema
       .createTable('approval')

@@ -5,7 +5,7 @@ import type { Migration } from '../migration.ts';
 export const notificationTables: Migration = {
   number: 13,
   name: 'notifications',
-  part: 'runs',
+  part: 'records',
   async up(transaction, dialect) {
     await transaction.schema
       .createTable('notification_receiver')

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { totalmem } from 'node:os';
 import { describe, type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
+import { lapse } from '../../../test/support/lapse.ts';
 import { createPressure, type Pressure } from './pressure.ts';
 import { createPressureGauge, type Measurement, type PressureGauge } from './pressure-gauge.ts';
 
@@ -119,7 +119,7 @@ describe('the gauge', () => {
   test('measures the delay of an event loop that several iterations block', async (t) => {
     const gauge = createPressureGauge(memory);
     t.after(() => gauge.close());
-    await pause(50);
+    await lapse(50, 'the event loop has an iteration without delay');
     gauge.measure();
     await block(4);
     const one = gauge.measure();

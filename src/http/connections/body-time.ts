@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { inCheckPhase } from '#base/check-phase.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { inTime } from '#base/in-time.ts';
 import { hasBody } from '#http/whole-body.ts';
@@ -16,20 +15,10 @@ const pieceTime = 15_000;
  */
 export function watchBodyTime(request: IncomingMessage, late: () => void): () => void {
   if (!hasBody(request)) return () => {};
-  let watched = true;
-  let timer: NodeJS.Timeout | undefined;
-  // Most bodies arrive together with their heads and need no timer.
-  inCheckPhase(() => {
-    if (watched && !request.complete) {
-      timer = setTimeout(() => {
-        if (!request.complete) late();
-      }, bodyTime);
-    }
-  });
-  return () => {
-    watched = false;
-    clearTimeout(timer);
-  };
+  const timer = setTimeout(() => {
+    if (!request.complete) late();
+  }, bodyTime);
+  return () => clearTimeout(timer);
 }
 
 /** The pieces of a body as they arrive. Throws `request-timeout` (408) after 15 s without a piece. */

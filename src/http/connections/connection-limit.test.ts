@@ -4,10 +4,10 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { connect as connectSecurely } from 'node:tls';
 import { selfSigned } from '../../../test/support/far-sides/certificate.ts';
 import { listen } from '../../../test/support/listen.ts';
+import { until } from '../../../test/support/until.ts';
 import { frontDoorLimit, limitConnections } from './connection-limit.ts';
 import { trackConnections } from './open-connections.ts';
 
@@ -48,10 +48,6 @@ async function crowd(t: TestContext, answer: RequestListener, secure = false): P
 }
 const ask = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
-async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await condition())) await pause(2);
-}
-
 /** Sends a request and waits for its reply. */
 async function answered(socket: Socket): Promise<string> {
   const data = once(socket, 'data');
@@ -70,8 +66,8 @@ for (const secure of [false, true]) {
       // It has just been answered, so the others are idle for longer.
       assert.match(await answered(used), /here$/u);
       for (let at = 0; at < 3 * limit; at += 1) assert.match(await answered(await open()), /here$/u);
-      await until(() => idle.every((socket) => socket.destroyed));
-      await until(async () => (await count()) <= limit);
+      await until('the connections are as expected', () => idle.every((socket) => socket.destroyed));
+      await until('the connections are as expected', async () => (await count()) <= limit);
     });
 
     test('closes no connection that waits for its reply, and refuses new ones while all of them wait', async (t) => {
@@ -82,10 +78,10 @@ for (const secure of [false, true]) {
       const waiting: Promise<string>[] = [];
       for (let at = 1; at <= limit; at += 1) {
         waiting.push(answered(await open()));
-        await until(() => held.length === at);
+        await until('the connections are as expected', () => held.length === at);
       }
       const late = await open();
-      await until(() => late.destroyed && dropped === 1);
+      await until('the connections are as expected', () => late.destroyed && dropped === 1);
       for (const answer of held) answer();
       for (const text of await Promise.all(waiting)) assert.match(text, /late$/u);
     });
@@ -101,13 +97,13 @@ test('a connection with several requests in flight is idle only after the last o
   let text = '';
   busy.on('data', (data: Buffer) => (text += data.toString()));
   busy.write(ask.repeat(2));
-  await until(() => held.length === 2);
+  await until('the connections are as expected', () => held.length === 2);
   held[0]?.();
-  await until(() => text.endsWith('late'));
+  await until('the connections are as expected', () => text.endsWith('late'));
   for (let at = 0; at < 2 * limit; at += 1) await open();
-  await until(() => opened > 2 * limit);
+  await until('the connections are as expected', () => opened > 2 * limit);
   held[1]?.();
-  await until(() => text.split('late').length === 3);
+  await until('the connections are as expected', () => text.split('late').length === 3);
 });
 
 test('the limits of connections and requests together leave file descriptors over, and connections are at most 16,384', () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { inCheckPhase } from '#base/check-phase.ts';
+import { setImmediate } from 'node:timers/promises';
 import type { RequestScope } from '#http/request-scope.ts';
 import { breakOff, rememberTransports } from './break-off.ts';
 
@@ -177,10 +177,10 @@ export async function acceptBacklog(server: Server): Promise<void> {
   };
   server.on('connection', note);
   // The next iteration of the event loop begins after its check phase and polls the sockets.
-  await new Promise<void>(inCheckPhase);
+  await setImmediate();
   for (let iterations = 0; came && iterations < 50; iterations += 1) {
     came = false;
-    await new Promise<void>(inCheckPhase);
+    await setImmediate();
   }
   server.off('connection', note);
 }

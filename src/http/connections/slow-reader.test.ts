@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
+import { lapse } from '../../../test/support/lapse.ts';
 import { listen } from '../../../test/support/listen.ts';
+import { until } from '../../../test/support/until.ts';
 import { trackConnections } from './open-connections.ts';
 import { closeStalledConnections, endReply, written } from './slow-reader.ts';
 
@@ -82,14 +83,14 @@ describe('a caller that reads its reply', () => {
       const chunk = socket.read() as Buffer | null;
       got += chunk?.length ?? 0;
       if (socket.destroyed) break;
-      await pause(chunk === null ? 1 : 5);
+      await lapse(chunk === null ? 1 : 5, 'the reader is slow');
     }
     assert.ok(got > long.length);
   });
 
   test('and waits for it longer than the limit stays connected', async (t) => {
     const { port } = await serve(t, async (response) => {
-      await pause(4 * stall);
+      await lapse(4 * stall, 'the limit of a reader would pass');
       response.end('late');
     });
     const socket = await ask(t, port);
@@ -107,7 +108,7 @@ describe('a caller that reads its reply', () => {
     socket.resume();
     let text = '';
     socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    while (!text.endsWith('0\r\n\r\n')) await pause(1);
+    await until('the reply has ended', () => text.endsWith('0\r\n\r\n'));
     assert.match(text, /a\r\n1\r\nb\r\n1\r\nc/u);
   });
 });

@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { errorCodes } from '#base/error-codes.ts';
 import { json, type Route } from '#http/route.ts';
 import { monitoring } from '#http/routes/route-traits.ts';
-import { docsPage } from './docs-page.ts';
-import { inline } from './html.ts';
+import { docsPage, inline } from './docs-page.ts';
 import { createOpenApiDocument } from './openapi.ts';
 
 const hostile = `<script>alert("1")</script>'"&`;

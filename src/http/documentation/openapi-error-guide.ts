@@ -163,6 +163,10 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
       'The automation or form has no entity tag of `If-Match`, since it has changed, or it has one of `If-None-Match`. Nothing was changed.',
     remedy: 'Read it again, repeat the change on its current state, and send the new tag.',
   },
+  'import-too-large': {
+    meaning: 'The import has more than 20,000 documents or 64 MiB, and nothing of it was stored.',
+    remedy: 'Send several imports, one after the other.',
+  },
   'body-too-large': {
     meaning:
       'The request body is larger than `server.requestBodyLimit` and was not read to its end, or an automation would be larger than 1 MiB.',

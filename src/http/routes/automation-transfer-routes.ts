@@ -32,13 +32,13 @@ function importRoute(catalogue: AutomationCatalogue): Route {
       operationId: 'importAutomations',
       summary: 'Import automations (NDJSON)',
       description:
-        'Imports all documents or none. Every field is kept as given. A document replaces the one with the same `_id`; without an `_id` it gets one. The body may have any length, and the gateway checks all of it before any change. The reply names each problem as `/LINE/field` (the first ten thousand).',
+        'Imports all documents or none. Every field is kept as given. A document replaces the one with the same `_id`; without an `_id` it gets one. It has at most 20,000 documents and 64 MiB, and the gateway checks all of it before any change. Four imports run at a time; others wait for ten seconds. The reply names each problem as `/LINE/field` (the first ten thousand).',
       success: {
         status: 200,
         description: 'How many documents were imported, and how many of them replaced another.',
         schema: namedObject('ImportResult', { imported: Type.Integer({ minimum: 0 }), replaced: Type.Integer({ minimum: 0 }) }),
       },
-      errors: ['automation-exists', 'store-unavailable'],
+      errors: ['automation-exists', 'import-too-large', 'overloaded', 'store-unavailable'],
       example: { request: line, reply: { imported: 1, replaced: 0 } },
     },
   };

@@ -5,6 +5,8 @@ import { type ErrorCode, farSideErrors } from '#base/error-codes.ts';
 import { Type } from '#base/json-schema.ts';
 import type { CallPath } from '#calls/call-path.ts';
 import { decideEntry } from '#calls/decide-entry.ts';
+import { renderAnswered } from '#http/rendering/call-answer.ts';
+import { renderAnswer, renderInstances, renderResponse, renderResult } from '#http/rendering/call-renderings.ts';
 import type { Judgement, Route, RouteRequest } from '#http/route.ts';
 import { namedObject } from '#json/closed-object.ts';
 import type { Checked } from '#relay/checked.ts';
@@ -129,7 +131,8 @@ function restCallRoute(options: RelayRoutesOptions): Route {
     body: { kind: 'json', schema: restCallBody, opaque: ['/body'], judge: judgeRestCallBody },
     handle: ({ spans, judged, context }) => {
       const request = { ...(judged as CheckedRestCall), body: spans.get('/body') };
-      return options.calls.perform({ operation: 'restCall', request }, context);
+      const answering = options.calls.perform({ operation: 'restCall', request }, context);
+      return renderAnswered(answering, (reply) => renderResponse(reply, request.responseHeaders));
     },
     docs: {
       tag: 'relay',
@@ -162,17 +165,11 @@ function restActionRoute(options: RelayRoutesOptions): Route {
     ...knownAdapter('restAction', options),
     idempotency: { headers: passedOnHeaders },
     body: { kind: 'json', schema: restActionBody, opaque: ['/body'], judge: judgeOrchestratorBody },
-    handle: (request) =>
-      options.calls.perform(
-        {
-          operation: 'restAction',
-          adapter: adapterIn(request.params),
-          params: paramsOf(request),
-          passedOn: passedOn(request),
-          body: request.spans.get('/body') ?? Buffer.from('{}'),
-        },
-        request.context,
-      ),
+    handle: (request) => {
+      const body = request.spans.get('/body') ?? Buffer.from('{}');
+      const call = { ...toOrchestrator(request), operation: 'restAction', passedOn: passedOn(request), body } as const;
+      return renderAnswered(options.calls.perform(call, request.context), renderResult);
+    },
     docs: {
       tag: 'relay',
       operationId: 'restAction',
@@ -196,11 +193,10 @@ function restQueryRoute(options: RelayRoutesOptions): Route {
     ...relayRoute('restQuery'),
     ...knownAdapter('restQuery', options),
     body: { kind: 'json', schema: restQueryBody, judge: judgeOrchestratorBody },
-    handle: (request) =>
-      options.calls.perform(
-        { operation: 'restQuery', adapter: adapterIn(request.params), params: paramsOf(request) },
-        request.context,
-      ),
+    handle: (request) => {
+      const call = { ...toOrchestrator(request), operation: 'restQuery' } as const;
+      return renderAnswered(options.calls.perform(call, request.context), renderInstances);
+    },
     docs: {
       tag: 'relay',
       operationId: 'restQuery',
@@ -229,17 +225,16 @@ function restRequestRoute(options: RelayRoutesOptions): Route {
     ...knownAdapter('restRequest', options),
     idempotency: { headers: passedOnHeaders },
     body: { kind: 'json', schema: restRequestBody, opaque: ['/body'], judge: judgeOrchestratorBody },
-    handle: (request) =>
-      options.calls.perform(
-        {
-          operation: 'restRequest',
-          adapter: adapterIn(request.params),
-          params: paramsOf<RequestParams>(request),
-          passedOn: passedOn(request),
-          body: request.spans.get('/body'),
-        },
-        request.context,
-      ),
+    handle: (request) => {
+      const body = request.spans.get('/body');
+      const call = {
+        ...toOrchestrator<RequestParams>(request),
+        operation: 'restRequest',
+        passedOn: passedOn(request),
+        body,
+      } as const;
+      return renderAnswered(options.calls.perform(call, request.context), renderAnswer);
+    },
     docs: {
       tag: 'relay',
       operationId: 'restRequest',
@@ -283,6 +278,12 @@ export function judgeOrchestratorBody(body: unknown, spans: ReadonlyMap<string, 
 /** What `judgeOrchestratorBody` checked; the schema of the route holds its members. */
 export function paramsOf<P extends OrchestratorParams>({ judged }: RouteRequest): Checked<P> {
   return judged as Checked<P>;
+}
+
+function toOrchestrator<P extends OrchestratorParams>(
+  request: RouteRequest,
+): { readonly adapter: string; readonly params: Checked<P> } {
+  return { adapter: adapterIn(request.params), params: paramsOf<P>(request) };
 }
 
 export function passedOn(request: RouteRequest): PassedOnHeaders {

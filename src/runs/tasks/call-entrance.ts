@@ -12,14 +12,14 @@ import type { Span, Tracing } from '#base/tracing.ts';
 import type { ApprovalReference } from '#calls/approval-gate.ts';
 import type { AttemptObservers } from '#calls/attempts.ts';
 import type { Call } from '#calls/call.ts';
+import type { CallAnswer } from '#calls/call-answer.ts';
 import { changeLeft } from '#calls/call-outcome.ts';
 import type { CallPath } from '#calls/call-path.ts';
 import { CallRecord } from '#calls/call-record.ts';
-import { headersByName, type RelayReply } from '#relay/relay-reply.ts';
 import type { StoredRun } from '../run-records.ts';
-import { type CallFailure, callFailure, readFailure, renderFailure } from './call-failure.ts';
-import { longestOutput } from './reply-output.ts';
+import { type CallFailure, callFailure } from './call-failure.ts';
 import type { SecretValues } from './secret-values.ts';
+import { readRenderedReply, readTaskReply, type TaskReply } from './task-reply.ts';
 
 /** What the entrance of runs to the call path needs. */
 export interface EntranceOptions {
@@ -44,6 +44,8 @@ interface EnteringCall {
   /** The place of the task in the document. */
   readonly reference: string | undefined;
   readonly call: Call;
+  /** The task wants the bytes of the reply, in base64. */
+  readonly asBytes: boolean;
   /** Set where the call may change something. */
   readonly idempotent: IdempotentRequest | undefined;
   readonly approval?: ApprovalReference | undefined;
@@ -54,7 +56,7 @@ interface EnteringCall {
 /** What came of one way through the call path. */
 export type Entered =
   /** `address`: the last one, where redirects led to another. */
-  | { readonly kind: 'reply'; readonly text: string; readonly address: string | undefined; readonly requestId: string }
+  | { readonly kind: 'reply'; readonly reply: TaskReply; readonly address: string | undefined; readonly requestId: string }
   /** `after`: milliseconds after which the gateway may be asked again. */
   | (Unfinished & { readonly kind: 'failed'; readonly failure: CallFailure; readonly after: number })
   /** The call was made, and its reply is longer than a run may hold. */
@@ -82,7 +84,7 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
   const life = new CallLife(signal, record);
   const ending: { status?: number | undefined; left?: CallerLeft } = {};
   try {
-    const reply = await options.calls.perform(call, {
+    const answer = await options.calls.perform(call, {
       record,
       via: ['run'],
       delegated: run.delegated,
@@ -92,14 +94,10 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
       whenEnded: (callback) => life.whenEnded(callback),
       whenStopping: (callback) => life.whenStopping(callback),
     });
-    const { status = 200 } = reply;
-    const text = await wholeText(reply);
-    life.end(text !== undefined);
-    ending.status = status;
-    const requestId = record.facts.replays ?? record.requestId;
-    if (text === undefined) return { kind: 'tooLong', requestId };
-    if (status < 400) return { kind: 'reply', text, address: headersByName(reply.headers)['X-Upstream-Uri'], requestId };
-    return { kind: 'failed', failure: readFailure(text), after: 0, left: true, isSettled: true, requestId };
+    const entered = await enteredBy(answer, entering, record.facts.replays ?? record.requestId);
+    life.end(entered.kind !== 'tooLong');
+    ending.status = entered.kind === 'failed' ? entered.failure.status : 200;
+    return entered;
   } catch (thrown) {
     life.end(false);
     const { requestId } = record;
@@ -150,7 +148,7 @@ function openRecord({ trace: runTrace, call }: EnteringCall, options: EntranceOp
   const trace = span?.trace ?? continueTrace(received);
   const origin = { requestId, trace, span, sourceAddress: undefined, route, address: '', isRecorded: true };
   const mask = (text: string): string => secrets.maskText(text);
-  return new CallRecord({ origin, audit, clock, observers, renderError: renderFailure, mask });
+  return new CallRecord({ origin, audit, clock, observers, mask });
 }
 
 function routeOf({ operation }: Call): string {
@@ -198,21 +196,18 @@ class CallLife {
   }
 }
 
-/** Escapes may double a text, and headers come with it. */
-const longestText = 2 * longestOutput + 1024 ** 2;
-
-/** The text of a reply; undefined where it is too long for a run. Rejects where it breaks off. */
-async function wholeText({ head, rest }: RelayReply): Promise<string | undefined> {
-  if (rest === undefined) return head.length > longestText ? undefined : head.toString();
-  const parts = [head];
-  let length = head.length;
-  for await (const chunk of rest) {
-    length += chunk.length;
-    if (length > longestText) return undefined;
-    // A chunk is valid until the next one is asked for.
-    parts.push(Buffer.from(chunk));
+/** The far side has answered, now or an earlier call of the task. Rejects where the reply breaks off. */
+async function enteredBy(answer: CallAnswer, { asBytes }: EnteringCall, requestId: string): Promise<Entered> {
+  const again = { after: 0, left: true, isSettled: true, requestId };
+  if (answer.kind === 'error') return { kind: 'failed', failure: callFailure(answer.error), ...again };
+  if (answer.kind === 'rendered') {
+    if (answer.status >= 400) return { kind: 'failed', failure: JSON.parse(answer.body) as CallFailure, ...again };
+    return { kind: 'reply', reply: readRenderedReply(answer), address: answer.headers['X-Upstream-Uri'], requestId };
   }
-  return Buffer.concat(parts).toString();
+  const reply = await readTaskReply(answer.reply, asBytes);
+  return reply === undefined
+    ? { kind: 'tooLong', requestId }
+    : { kind: 'reply', reply, address: answer.reply.address, requestId };
 }
 
 /** Notes why the call failed. An unexpected error gets a log line of its own; after a change left, its outcome is unknown. */

@@ -1,10 +1,9 @@
 import type { ErrorCode } from '#base/error-codes.ts';
 import type { GatewayError } from '#base/gateway-error.ts';
-import type { RenderError } from '#calls/kept-reply.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
 import { approvalRefusal, type EffectError, isApprovalRefusal, standardError } from '../interpreter/task-error.ts';
 
-/** An error of the error table as a run keeps it: also what an idempotency key keeps of a call that certainly failed. */
+/** An error of the error table as a run keeps it. */
 export interface CallFailure {
   readonly code: ErrorCode;
   readonly status: number;
@@ -16,17 +15,6 @@ export interface CallFailure {
 export function callFailure({ code, status, message, upstream }: GatewayError): CallFailure {
   const answered = code === 'upstream-error' ? upstream : undefined;
   return { code, status, detail: message, ...(answered !== undefined && { upstreamStatus: answered.status }) };
-}
-
-export const renderFailure: RenderError = (error) => ({
-  status: error.status,
-  headers: { 'Content-Type': 'application/json' },
-  body: JSON.stringify(callFailure(error)),
-});
-
-/** What `renderFailure` wrote. */
-export function readFailure(text: string): CallFailure {
-  return JSON.parse(text) as CallFailure;
 }
 
 /** Codes after which a call may have happened, and no reply is left to take. */

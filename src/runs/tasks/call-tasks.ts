@@ -167,7 +167,16 @@ async function made(
   const { trace, reference, activity, attempt, isAsked, holds = () => true } = run;
   const task = { run: run.run.id, activity, attempt, reference };
   const approval = { task, isAsked };
-  const entering = { run: run.run, trace, reference, call: prepared.call, idempotent, approval, holds };
+  const entering = {
+    run: run.run,
+    trace,
+    reference,
+    call: prepared.call,
+    asBytes: prepared.output === 'raw',
+    idempotent,
+    approval,
+    holds,
+  };
   const entered = await persistently(() => enterCallPath(entering, signal, options), { signal, holds });
   if (entered.kind === 'failed' && entered.failure.code === 'approval-required') return 'waiting';
   return { result: resultOf(entered, prepared, mayBeMade), requestId: entered.requestId };
@@ -211,7 +220,7 @@ const aborted: OutsideResult = {
 function resultOf(entered: Entered, prepared: PreparedCall, mayBeMade: boolean): OutsideResult {
   switch (entered.kind) {
     case 'reply':
-      return replyResult(prepared, entered.text);
+      return replyResult(prepared, entered.reply);
     case 'tooLong':
       return tooLong();
     case 'failed': {

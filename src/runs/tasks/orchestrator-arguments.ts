@@ -2,7 +2,6 @@ import type { Call } from '#calls/call.ts';
 import { invalidRequest } from '#json/problem-list.ts';
 import type { Checked } from '#relay/checked.ts';
 import { checkParams, type OrchestratorParams, type RequestParams } from '#relay/orchestrator-request.ts';
-import type { WholeReply } from '#relay/whole-reply.ts';
 import type { CallArguments } from './arguments.ts';
 import { type PreparedCall, verbs } from './prepared-call.ts';
 
@@ -18,10 +17,9 @@ export function orchestratorArguments(name: OrchestratorFunction, given: CallArg
   const contentType = name === 'orchestratorQuery' ? undefined : params.text('contentType');
   const method = name === 'orchestratorRequest' ? requestMethod(params) : methods[name];
   given.check();
-  const reply: WholeReply = { content: 'text', errors: output === 'response' ? 'passed' : 'refused' };
   const body = name === 'orchestratorQuery' ? undefined : given.span('body');
   const read: RequestParams = { method, path, accept, ...(contentType !== undefined && { contentType }) };
-  const call = callOf(name, { adapter, reply, body, params: checkedParams(read, body) });
+  const call = callOf(name, { adapter, passesErrors: output === 'response', body, params: checkedParams(read, body) });
   const headers = { Accept: accept, ...(contentType !== undefined && { 'Content-Type': contentType }) };
   return { call, changes: method !== 'GET', output, request: { method, uri: path, headers }, accepts: () => true };
 }
@@ -44,7 +42,7 @@ function callOf(
   name: OrchestratorFunction,
   given: {
     readonly adapter: string;
-    readonly reply: WholeReply;
+    readonly passesErrors: boolean;
     readonly params: Checked<RequestParams> & Checked<OrchestratorParams>;
     readonly body: Buffer | undefined;
   },

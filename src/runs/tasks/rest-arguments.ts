@@ -73,7 +73,6 @@ export function preparedRestCall(target: RestTarget): PreparedCall {
       operation: 'restCall',
       request: { ...request, body },
       follows,
-      reply: { content: output === 'raw' ? 'bytes' : 'text', errors: 'passed' },
     },
     changes: verb !== 'GET',
     output,

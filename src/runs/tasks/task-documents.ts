@@ -42,7 +42,7 @@ export async function fetchDocumentOf(request: DocumentRequest, signal: AbortSig
     accepts: (status) => status < 300,
   });
   // Where a rule asks people about it, no task waits: the run fails.
-  const entering = { ...others, call: prepared.call, idempotent: undefined };
+  const entering = { ...others, call: prepared.call, asBytes: true, idempotent: undefined };
   const entered = await persistently(() => enterCallPath(entering, signal, options), { signal, holds: () => true });
   return documentOf(entered, prepared, endpoint.uri);
 }
@@ -51,11 +51,10 @@ function documentOf(entered: Entered, prepared: PreparedCall, uri: string): Fetc
   if (entered.kind === 'tooLong') return { result: tooLong() };
   if (entered.kind === 'aborted') return { result: { kind: 'aborted' } };
   if (entered.kind === 'failed') return { result: failedResult(entered.failure) };
-  const result = replyResult(prepared, entered.text);
+  const result = replyResult(prepared, entered.reply);
   if (result.kind !== 'ok') return { result };
-  const { body } = JSON.parse(entered.text) as { readonly body: string };
   // In bytes, because the relay knows no type of YAML as text. Both formats are UTF-8 (RFC 8259, RFC 9512).
-  const read = jsonOfDocument(Buffer.from(body, 'base64'));
+  const read = jsonOfDocument(Buffer.from(entered.reply.body, 'base64'));
   if ('json' in read) return { json: read.json, address: entered.address ?? uri };
   const error = standardError('validation', 'The document cannot be read', `It is neither JSON nor YAML: ${read.problem}.`);
   return { result: { kind: 'error', error } };

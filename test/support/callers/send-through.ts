@@ -6,6 +6,7 @@ import { CallScope } from '../../../src/outbound/call-scope.ts';
 import { dialDirectly } from '../../../src/outbound/dial.ts';
 import type { FarSideReply, OutboundCall } from '../../../src/outbound/outbound-call.ts';
 import { createSender, type PooledSender, type Sender } from '../../../src/outbound/sender.ts';
+import { lapse } from '../lapse.ts';
 import type { Owner } from '../owner.ts';
 
 /** A reply: its status and its whole body. */
@@ -38,7 +39,7 @@ export async function sendThrough(
   const { reply: coming, scope } = beginThrough(sender, url, given);
   try {
     const reply = await coming;
-    if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
+    if (pause > 0) await lapse(pause, 'the reader is slow');
     const pieces = [reply.head];
     for await (const piece of reply.rest ?? []) pieces.push(piece);
     return { status: reply.status, body: Buffer.concat(pieces) };

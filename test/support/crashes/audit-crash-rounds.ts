@@ -67,7 +67,7 @@ export async function auditCrashRounds(
     config: { store: { url: storeUrl(store) }, outbound: { allow: [`127.0.0.1:${farPort}`] } },
     adapters: [{ name: 'Far', kind: 'rest', url: far, concurrency: lanes }],
   });
-  const database = await openDatabase({ store, part: 'audit', log: noLog });
+  const database = await openDatabase({ store, log: noLog });
   owner.after(() => database.close());
   const authorization = `Bearer ${await first.tokenFor('admin')}`;
   let gateway = first;

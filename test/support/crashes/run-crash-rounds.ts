@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type GatewayProcess, startGatewayProcess } from '../gateway/start-gateway.ts';
+import { lapse } from '../lapse.ts';
 import type { Owner } from '../owner.ts';
 import { type CountingFarSide, countingFarSide } from '../runs/counting-far-side.ts';
 import { actionTask, queryTask, type RunCaller, runCaller, type SeenRun, type SeenTask } from '../runs/run-caller.ts';
@@ -91,8 +91,8 @@ async function killAtRandom(gateway: GatewayProcess, far: CountingFarSide, rando
   const goal = far.arrivals.length + random.whole(1, runsARound * actionsOfARun);
   const [longest, later] = [random.whole(1_000, 8_000), random.whole(0, 25)];
   const from = performance.now();
-  while (far.arrivals.length < goal && performance.now() - from < longest) await sleep(2);
-  await sleep(later);
+  while (far.arrivals.length < goal && performance.now() - from < longest) await lapse(2, 'actions may arrive');
+  await lapse(later, 'the kill meets another moment');
   await gateway.stop('SIGKILL');
 }
 
@@ -113,7 +113,7 @@ async function allAre(
   let [most, since] = [-1, performance.now()];
   for (;;) {
     await between();
-    await sleep(200);
+    await lapse(200, 'runs go on');
     const runs = await caller.list();
     const open = runs.filter(({ status }) => !wanted(status));
     if (open.length === 0) return;

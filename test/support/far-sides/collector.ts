@@ -1,8 +1,8 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { listening } from '../listen.ts';
 import type { Owner } from '../owner.ts';
+import { until } from '../until.ts';
 
 /** A span of OTLP's JSON, with its attributes by name. */
 export interface ReceivedSpan {
@@ -85,13 +85,11 @@ export async function collector(owner: Owner): Promise<Collector> {
       answer = status;
       more = headers;
     },
-    async trace(traceId, count) {
-      for (;;) {
+    trace: (traceId, count) =>
+      until(`the trace has ${count} spans`, () => {
         const found = spans.filter((span) => span.traceId === traceId);
-        if (found.length >= count) return found;
-        await delay(20);
-      }
-    },
+        return found.length >= count && found;
+      }),
   };
 }
 

@@ -2,7 +2,7 @@ import { argon2Sync } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { type Access, createAccess } from '../../../src/access/access.ts';
 import type { AccessOptions, IssuerOptions } from '../../../src/access/access-options.ts';
-import type { FetchDocument } from '../../../src/access/oidc-discovery.ts';
+import type { IssuerFetch } from '../../../src/access/oidc-discovery.ts';
 import { formatPasswordHash, matchesPassword, type PasswordHash } from '../../../src/access/password-hash.ts';
 import type { RoleName } from '../../../src/access/principal.ts';
 import type { Clock } from '../../../src/base/clock.ts';
@@ -64,20 +64,20 @@ interface TestAccessOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly config?: AccessOptions;
-  readonly fetchDocument?: FetchDocument;
+  readonly fetch?: IssuerFetch;
   /** The computation of a hash waits for this promise. */
   readonly beforeHash?: Promise<void>;
 }
 
 export async function openAccess(t: TestContext, options: TestAccessOptions): Promise<TestAccess> {
-  const { database, clock, config = accessConfig(), fetchDocument = noDocuments, beforeHash } = options;
+  const { database, clock, config = accessConfig(), fetch = noDocuments, beforeHash } = options;
   const hashed: number[] = [];
   const access = await createAccess({
     config,
     database,
     clock,
     log: noLog,
-    fetchDocument,
+    fetch,
     secureCookies: false,
     matches: async (password: string, hash: PasswordHash) => {
       hashed.push(hash.memory);

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { lapse } from '../lapse.ts';
 import type { RunningGateway, Served } from './running-gateway.ts';
 
 /** The executable, as the command line names it: the bundle of `npm test`, else the source, so that one test file needs no bundle. */
@@ -68,6 +69,6 @@ export async function readyPort(child: ChildProcess, output: ReturnType<typeof c
         `the gateway ${ended ? 'ended' : 'was not ready in time'}:\n${[...output.stdout, ...output.stderr].join('\n')}`,
       );
     }
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await lapse(20, 'the child may print its ready line');
   }
 }

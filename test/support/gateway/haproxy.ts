@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { createAuthority } from '../far-sides/certificate.ts';
 import { freePort } from '../far-sides/far-side.ts';
 import { missing } from '../installed.ts';
+import { lapse } from '../lapse.ts';
 import type { Owner } from '../owner.ts';
 import { type BalancedReply, type BalancedRequest, sendBalanced } from './balanced-request.ts';
 import { childEnvironment, collect } from './gateway-process.ts';
@@ -107,7 +108,7 @@ function waiter(child: ChildProcess, errors: readonly string[]) {
     for (let attempt = 0; attempt < 600; attempt += 1) {
       if (child.exitCode !== null) throw new Error(`haproxy ended:\n${errors.join('\n')}`);
       if (await holds().catch(() => false)) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await lapse(50, 'haproxy may start');
     }
     throw new Error(`waited in vain for ${what}`);
   };

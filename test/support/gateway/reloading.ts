@@ -1,5 +1,6 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import type { Reply } from '../callers/http-client.ts';
+import { lapse } from '../lapse.ts';
 import { until } from '../until.ts';
 import { configurationOf, type Gateway } from './start-gateway.ts';
 
@@ -35,8 +36,7 @@ export async function hangUp(gateway: Gateway): Promise<readonly LogLine[]> {
   gateway.kill('SIGHUP');
   const written = (): readonly LogLine[] => logLines(gateway).slice(from);
   await until('the reload is logged', () => written().some(({ msg }) => /the configuration was (not )?taken in again/.test(msg)));
-  // The log writes its other lines of the reload within 100 ms.
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await lapse(200, 'the log writes its other lines of the reload within 100 ms');
   return written();
 }
 

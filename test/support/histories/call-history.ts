@@ -1,6 +1,7 @@
 import { type FaultKind, faultPlan } from '../faults/fault-plan.ts';
 import { type FaultProxy, faultProxy } from '../faults/fault-proxy.ts';
 import { type Gateway, startGateway } from '../gateway/start-gateway.ts';
+import { lapse } from '../lapse.ts';
 import type { Owner } from '../owner.ts';
 import { answersOf } from './history-answers.ts';
 import { makeCall } from './history-caller.ts';
@@ -114,7 +115,7 @@ async function untilIdle(gateway: Gateway): Promise<void> {
     const inFlight = /^gateway_requests_in_flight (\d+)$/mu.exec(text)?.[1];
     if (inFlight === '1') return;
     if (performance.now() > deadline) throw new Error(`the gateway still has ${inFlight} requests in flight`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await lapse(50, 'calls in flight may end');
   }
 }
 
@@ -122,7 +123,7 @@ async function untilIdle(gateway: Gateway): Promise<void> {
 async function untilClosed(proxies: readonly FaultProxy[]): Promise<void> {
   const deadline = performance.now() + patience;
   while (proxies.some(({ open }) => open > 0) && performance.now() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await lapse(20, 'connections may close');
   }
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Problem } from '../callers/calls.ts';
 import { openConnection, type Reply, requestBytes } from '../callers/http-client.ts';
+import { lapse } from '../lapse.ts';
 import type { Received } from './history-checker.ts';
 import type { PlannedCall } from './history-plan.ts';
 
@@ -23,7 +24,7 @@ export async function makeCall(call: PlannedCall, options: CallerOptions): Promi
   try {
     if (call.leave?.when === 'sending') {
       connection.write(bytes.subarray(0, bytes.length - 5));
-      await new Promise((resolve) => setTimeout(resolve, call.leave?.milliseconds));
+      await lapse(call.leave.milliseconds, 'the caller leaves at this moment');
       return { as: 'left', asked: false };
     }
     connection.write(bytes);

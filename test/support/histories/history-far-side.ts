@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { type FarHandler, type FarRequest, type FarSide, farSide, jsonReply } from '../far-sides/far-side.ts';
+import { lapse } from '../lapse.ts';
 import type { Owner } from '../owner.ts';
 import { refusalBytes, replyBytes } from './history-answers.ts';
 import type { Applied } from './history-checker.ts';
@@ -50,7 +51,7 @@ async function answer(
   { socket, stale, refuses }: { readonly socket: Socket; readonly stale: WeakSet<Socket>; readonly refuses: boolean },
 ): Promise<Buffer | undefined> {
   const { delay, connection } = call.reply;
-  if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay));
+  if (delay > 0) await lapse(delay, 'the far side is slow');
   if (refuses) return refusalBytes(call.id);
   if (connection === 'stale') stale.add(socket);
   if (connection !== 'close') return replyBytes(call);

@@ -53,7 +53,7 @@ export async function taskGateway(
   needs: Partial<GatewayNeeds> = {},
 ): Promise<TaskGateway & { readonly far: FarSide; readonly database: Database }> {
   const far = needs.far ?? (await farSide(t));
-  const database = needs.database ?? (await sqliteStore.openAudit(t));
+  const database = needs.database ?? (await sqliteStore.open(t));
   return { far, database, ...(await openGateway(t, { ...needs, far, database })) };
 }
 

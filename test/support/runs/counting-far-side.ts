@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type FarRequest, farSide, jsonReply } from '../far-sides/far-side.ts';
+import { lapse } from '../lapse.ts';
 import type { Owner } from '../owner.ts';
 import { until } from '../until.ts';
 
@@ -14,7 +14,7 @@ export interface CountingFarSide {
   /** Queries that were read. */
   readonly queries: number;
   /** Resolves once so many actions have arrived in all. */
-  reaches(count: number): Promise<void>;
+  reaches(count: number): Promise<unknown>;
   /** Answers after so many milliseconds from now on. */
   answerAfter(delay: () => number): void;
   /** Answers with so many characters more from now on. */
@@ -57,7 +57,7 @@ export async function countingFarSide(owner: Owner): Promise<CountingFarSide> {
       socket.on('close', () => isFree || left.push(action));
       await free.promise;
       isFree = true;
-    } else await sleep(delay());
+    } else await lapse(delay(), 'the far side is slow');
     return jsonReply(JSON.stringify({ action, from, filler }));
   });
   return {

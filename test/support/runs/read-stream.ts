@@ -20,9 +20,9 @@ interface ReadStream {
   /** Undefined while the stream goes on; whether the reply was complete. */
   readonly ended: boolean | undefined;
   /** Waits for so many events. */
-  has(count: number): Promise<void>;
+  has(count: number): Promise<unknown>;
   /** Waits for the end. */
-  end(): Promise<void>;
+  end(): Promise<unknown>;
 }
 
 /** Opens a stream, and resolves once its first bytes are there. */

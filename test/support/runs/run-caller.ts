@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reply } from '../callers/http-client.ts';
 import type { Gateway } from '../gateway/start-gateway.ts';
+import { lapse } from '../lapse.ts';
 import { until } from '../until.ts';
 
 /** A run as the gateway answers it. */
@@ -57,7 +57,7 @@ export function runCaller(gateway: () => Gateway, authorization: string): RunCal
       const reply = await gateway().send(request);
       // The machine is busy with other processes: the gateway did nothing.
       if (reply.status !== 503 || !reply.text.includes('"overloaded"')) return reply;
-      await sleep(200);
+      await lapse(200, 'the machine may be less busy');
     }
   };
   const json = { 'content-type': 'application/json' };

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { noLog } from '../../../src/base/log.ts';
 import { openDatabase, type StoreOptions } from '../../../src/database/database.ts';
-import type { StorePart } from '../../../src/database/store-part.ts';
 import type { Owner } from '../owner.ts';
 
 /**
@@ -27,7 +26,7 @@ export function emptySqliteStores(): EmptyStores {
     const directory = await newDirectory();
     process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
     const store = { kind: 'sqlite', file: join(directory, 'gateway.db') } as const;
-    for (const part of ['main', 'audit'] as const) await migrate(store, part);
+    await migrate(store);
     return directory;
   };
   return {
@@ -54,7 +53,7 @@ export function emptyPostgresStores(fresh: Fresh): EmptyStores {
       const known = free.pop();
       if (known !== undefined) return known;
       const store = await fresh({ after: (close) => void closing.push(close) });
-      await migrate(store, 'main');
+      await migrate(store);
       emptying ??= withClient(store, emptyingStatements);
       await emptying;
       return store;
@@ -68,8 +67,8 @@ export function emptyPostgresStores(fresh: Fresh): EmptyStores {
   };
 }
 
-async function migrate(store: StoreOptions, part: StorePart): Promise<void> {
-  const database = await openDatabase({ store, part, log: noLog });
+async function migrate(store: StoreOptions): Promise<void> {
+  const database = await openDatabase({ store, log: noLog });
   await database.close();
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { freePort } from '../far-sides/far-side.ts';
+import { lapse } from '../lapse.ts';
 import type { Owner } from '../owner.ts';
 
 /** A PostgreSQL server of one test, which may stop it and start it again at any time. */
@@ -95,7 +96,7 @@ async function answers(url: string, server: ChildProcess): Promise<void> {
       await client.query('select 1');
       return;
     } catch {
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await lapse(50, 'postgres may start');
     } finally {
       await client.end().catch(() => undefined);
     }

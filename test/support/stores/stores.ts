@@ -7,7 +7,6 @@ import { Client, DatabaseError } from 'pg';
 import { type Log, noLog } from '../../../src/base/log.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import { type Database, openDatabase, type StoreOptions } from '../../../src/database/database.ts';
-import type { StorePart } from '../../../src/database/store-part.ts';
 import type { Owner } from '../owner.ts';
 import { type EmptyStores, emptyPostgresStores, emptySqliteStores } from './empty-stores.ts';
 
@@ -16,12 +15,10 @@ export interface TestStore {
   readonly dialect: 'sqlite' | 'postgres';
   /** The options of a store without tables, which one gateway or several can open. */
   fresh(owner: Owner): Promise<StoreOptions>;
-  /** The options of a store with empty tables, which only `open` and `openAudit` may open. Faster than `fresh`. */
+  /** The options of a store with empty tables, which only `open` may open. Faster than `fresh`. */
   empty(t: TestContext): Promise<StoreOptions>;
   /** Opens a store (an empty one where none is given) and closes it after the test. */
   open(t: TestContext, store?: StoreOptions, log?: Log): Promise<Database>;
-  /** As `open`, for the part with the audit log. */
-  openAudit(t: TestContext, store?: StoreOptions): Promise<Database>;
 }
 
 const postgresUrl = await findPostgres();
@@ -81,7 +78,7 @@ function postgresStore(url: string): TestStore {
 }
 
 /** The stores that tests open in their own process. A store is given back once its test has ended and nothing has it open. */
-function inThisProcess(stores: EmptyStores): Pick<TestStore, 'empty' | 'open' | 'openAudit'> {
+function inThisProcess(stores: EmptyStores): Pick<TestStore, 'empty' | 'open'> {
   const users = new Map<StoreOptions, { open: number; ended: boolean }>();
   const giveBackUnused = async (store: StoreOptions): Promise<void> => {
     const use = users.get(store);
@@ -99,9 +96,9 @@ function inThisProcess(stores: EmptyStores): Pick<TestStore, 'empty' | 'open' | 
     });
     return store;
   };
-  const openPart = async (t: TestContext, part: StorePart, given?: StoreOptions, log = noLog): Promise<Database> => {
+  const open: TestStore['open'] = async (t, given, log = noLog) => {
     const store = given ?? (await empty(t));
-    const database = await openDatabase({ store, part, log });
+    const database = await openDatabase({ store, log });
     const use = users.get(store);
     if (use !== undefined) use.open += 1;
     t.after(async () => {
@@ -111,11 +108,7 @@ function inThisProcess(stores: EmptyStores): Pick<TestStore, 'empty' | 'open' | 
     });
     return database;
   };
-  return {
-    empty,
-    open: (t, store, log) => openPart(t, 'main', store, log),
-    openAudit: (t, store) => openPart(t, 'audit', store),
-  };
+  return { empty, open };
 }
 
 /**

@@ -1,0 +1,85 @@
+import { isJson, isXml } from '#relay/media-type.ts';
+import { beginningOf } from '#relay/readable-body.ts';
+import type { CallReply } from '#relay/relayed-call.ts';
+import { mediaTypeOf, textStage } from '#relay/reply-text.ts';
+import { xmlRootName } from '#xml/xml-root.ts';
+import { escapeStage, instanceDataStage, jsonStage } from './json-stages.ts';
+import { headersAsJson, type RelayReply, type Rendering, renderReply, textRenderings } from './rendering.ts';
+
+/** restCall: `{ "response": <string> }`. With headers the string is itself a JSON text, which has a JSON body unchanged. */
+export function renderResponse(reply: CallReply, withHeaders: boolean): RelayReply {
+  const rendered = withHeaders ? withItsHeaders(reply) : renderReply(reply, textRenderings(reply, asResponse, escapeStage));
+  if (reply.address === undefined) return rendered;
+  return { ...rendered, headers: [...rendered.headers, 'X-Upstream-Uri', reply.address] };
+}
+
+function asResponse(): Pick<Rendering, 'before' | 'after'> {
+  return { before: '{"response":"', after: '"}' };
+}
+
+function withItsHeaders(reply: CallReply): RelayReply {
+  const before = `{"response":"${escaped(`{"statusCode":${reply.status},"headers":${headersAsJson(reply)},"body":`)}`;
+  const asString = textRenderings(
+    reply,
+    (base64) => ({ before: `${before}\\"`, after: `\\"${base64 ? escaped(',"bodyEncoding":"base64"') : ''}}"}` }),
+    escapeStage,
+    escapeStage,
+  );
+  const asJson = (): Rendering | undefined => {
+    const text = jsonTextStage(reply);
+    return text && { before, stages: [text(), jsonStage(), escapeStage()], after: '}"}' };
+  };
+  return renderReply(reply, [asJson, ...asString]);
+}
+
+/** Text as the inside of a JSON string literal. */
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** As `textStage`; undefined where the body is not labelled JSON. */
+function jsonTextStage(reply: CallReply): ReturnType<typeof textStage> {
+  const type = mediaTypeOf(reply);
+  return type !== undefined && isJson(type) ? textStage(reply) : undefined;
+}
+
+/** restAction: `[{ "result": <body text, or the status code where there is no body> }]`. */
+export function renderResult(reply: CallReply): RelayReply {
+  const before = '[{"result":"';
+  const after = '"}]';
+  if (reply.head.length === 0) return renderReply(reply, [() => ({ before: `${before}${reply.status}`, stages: [], after })]);
+  return renderReply(
+    reply,
+    textRenderings(reply, () => ({ before, after }), escapeStage),
+  );
+}
+
+/** restQuery: `{ "result": [ { "instance_data": { … } }, … ] }`. */
+export function renderInstances(reply: CallReply): RelayReply {
+  if (reply.head.length === 0) return renderReply(reply, [() => ({ before: '{"result":[', stages: [], after: ']}' })]);
+  const asInstances = (): Rendering | undefined => {
+    const text = jsonTextStage(reply);
+    return text && { before: '', stages: [text(), instanceDataStage()], after: '' };
+  };
+  const asText = textRenderings(
+    reply,
+    () => ({ before: `{"result":[{"instance_data":{${JSON.stringify(instanceName(reply))}:"`, after: '"}}]}' }),
+    escapeStage,
+  );
+  return renderReply(reply, [asInstances, ...asText]);
+}
+
+function instanceName(reply: CallReply): string {
+  const type = mediaTypeOf(reply);
+  const root = type !== undefined && isXml(type) ? xmlRootName(beginningOf(reply)) : undefined;
+  return root ?? 'content';
+}
+
+/** restRequest: `{ "statusCode", "headers", "body" }`, the body always a string; `"bodyEncoding": "base64"` where it is in base64. */
+export function renderAnswer(reply: CallReply): RelayReply {
+  const before = `{"statusCode":${reply.status},"headers":${headersAsJson(reply)},"body":"`;
+  return renderReply(
+    reply,
+    textRenderings(reply, (base64) => ({ before, after: base64 ? '","bodyEncoding":"base64"}' : '"}' }), escapeStage),
+  );
+}
