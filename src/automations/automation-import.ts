@@ -165,20 +165,9 @@ function createPortion(stored: number) {
       read.push({ line: line.number, text: judged.text });
       bytes += judged.text.length;
     },
-    /** Throws `forbidden` (403) with every line that may not be stored. A line with other problems is not judged. */
-    async judge(writer: AutomationWriter, judgeRights: NonNullable<ImportOptions['judge']>): Promise<void> {
-      if (faults.count > 0) return;
-      const forbidden = createFaults('nothing was changed');
-      for (const batch of batches())
-        for (const { line, automation: next } of batch) {
-          const current = (await writer.read(next._id))?.automation;
-          await judgeRights({ current, next }).catch((error: unknown) => {
-            if (!(error instanceof GatewayError)) throw error;
-            forbidden.add(line, [{ pointer: '', detail: error.message }]);
-          });
-        }
-      if (forbidden.count > 0) throw forbidden.error('forbidden');
-    },
+    /** See `judgeLines`. A line with other problems is not judged. */
+    judge: async (writer: AutomationWriter, judgeRights: Judge): Promise<void> =>
+      faults.count > 0 ? undefined : judgeLines(batches(), writer, judgeRights),
     /** Answers how many documents were replaced. */
     async write(writer: AutomationWriter, onBatch: (written: number) => void): Promise<number> {
       let [replaced, written] = [0, 0];
@@ -199,6 +188,24 @@ function createPortion(stored: number) {
       return replaced;
     },
   };
+}
+
+type Judge = NonNullable<ImportOptions['judge']>;
+type Batches = Iterable<readonly { readonly line: number; readonly automation: Automation }[]>;
+
+/** Throws `forbidden` (403) with every line that may not be stored. */
+async function judgeLines(batches: Batches, writer: AutomationWriter, judgeRights: Judge): Promise<void> {
+  const forbidden = createFaults('nothing was changed');
+  for (const batch of batches) {
+    for (const { line, automation: next } of batch) {
+      const current = (await writer.read(next._id))?.automation;
+      await judgeRights({ current, next }).catch((error: unknown) => {
+        if (!(error instanceof GatewayError)) throw error;
+        forbidden.add(line, [{ pointer: '', detail: error.message }]);
+      });
+    }
+  }
+  if (forbidden.count > 0) throw forbidden.error('forbidden');
 }
 
 const opaqueInput = opaqueMembers([inputPointer]);

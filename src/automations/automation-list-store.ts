@@ -35,8 +35,7 @@ export function listAutomations(
     const { filters, sort } = options;
     const describes = sort === 'data.description' || filters.some(({ field }) => field === 'data.description');
     const isCut = describes && (await hasCutDescription(moment));
-    const covered = viewer.workflows && namesCovered(viewer.workflows, { dialect });
-    const conditions = [visibleTo(viewer), covered, ...filters.map((filter) => matches(filter, { dialect, isCut }))];
+    const conditions = [...viewerConditions(viewer, dialect), ...filters.map((filter) => matches(filter, { dialect, isCut }))];
     // SQLite would fetch each row of a range of one index.
     const hint = dialect === 'sqlite' && filters.length > 1 ? sql`not indexed` : sql``;
     const matching = sql`from automation ${hint} where ${all(conditions)}`;
@@ -49,6 +48,10 @@ export function listAutomations(
     const numbers = await numbersOf(moment, { options, condition, total, isCut });
     return { list: await documentsOf(moment, numbers), total };
   });
+}
+
+function viewerConditions(viewer: Viewer, dialect: Database['dialect']): readonly (RawBuilder<SqlBool> | undefined)[] {
+  return [visibleTo(viewer), viewer.workflows && namesCovered(viewer.workflows, { dialect })];
 }
 
 interface Count {
