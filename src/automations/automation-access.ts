@@ -40,13 +40,13 @@ export function seesByRole(principal: Principal, automation: Automation): boolea
 /** Whether a role or a right lets the principal read the automation as a whole. */
 export function mayRead(rights: Rights, principal: Principal, operation: ReadingOperation, automation: Automation): boolean {
   const isByRole = hasRole(principal, operations[operation]) && seesByRole(principal, automation);
-  return isByRole || (rights.covers(principal, operation, workflowOf(automation)) && isReader(principal, automation));
+  return isByRole || (rights.covers(principal, operation, namedWorkflow(automation)) && isReader(principal, automation));
 }
 
 /** Whether a role or a right lets the principal change an automation that it may see, or make it from nothing. */
-export function mayChange(rights: Rights, principal: Principal, operation: ChangingOperation, automation: Automation): boolean {
+export function mayEdit(rights: Rights, principal: Principal, operation: ChangingOperation, automation: Automation): boolean {
   if (principal.roles.includes('admin')) return true;
-  return rights.permits(principal, operation, workflowOf(automation)) && isWriter(principal, automation);
+  return rights.permits(principal, operation, namedWorkflow(automation)) && isWriter(principal, automation);
 }
 
 /** Whether the principal may know of the automation: it may read it, or change it in some way. */
@@ -54,7 +54,7 @@ export function maySee(rights: Rights, principal: Principal, operation: Changing
   if (seesByRole(principal, automation)) return true;
   if (!isReader(principal, automation)) return false;
   return (['readAutomation', 'listAutomations', operation] as const).some((each) =>
-    rights.covers(principal, each, workflowOf(automation)),
+    rights.covers(principal, each, namedWorkflow(automation)),
   );
 }
 
@@ -98,6 +98,6 @@ function isAmong({ groups }: Principal, wanted: ReadonlySet<string> | undefined)
   return wanted === undefined || groups.some((group) => wanted.has(group));
 }
 
-export function workflowOf({ data }: Pick<Automation, 'data'>): string | undefined {
+export function namedWorkflow({ data }: Pick<Automation, 'data'>): string | undefined {
   return data?.workflowId;
 }

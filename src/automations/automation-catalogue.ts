@@ -5,7 +5,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Database } from '#database/database.ts';
 import { mergePatch } from '#json/merge-patch.ts';
 import type { Automation, AutomationData } from './automation.ts';
-import { mayChange, mayRead, maySee, viewerOf } from './automation-access.ts';
+import { mayEdit, mayRead, maySee, viewerOf } from './automation-access.ts';
 import {
   type GivenAutomation,
   generateId,
@@ -52,7 +52,7 @@ interface AutomationChange extends AutomationRequest {
   readonly preconditions: Preconditions;
 }
 
-type Change = Parameters<typeof mayChange>[2];
+type Change = Parameters<typeof mayEdit>[2];
 
 /**
  * The catalogue for a principal that may use the operation for some automation. The catalogue judges the one that is asked about: by groups, and by
@@ -171,7 +171,7 @@ async function changeOne<T>(
   return store.change(async (writer) => {
     const stored = await writer.read(id);
     if (stored === undefined || !maySee(rights, principal, operation, stored.automation)) throw notFound();
-    if (!mayChange(rights, principal, operation, stored.automation)) throw notWritable();
+    if (!mayEdit(rights, principal, operation, stored.automation)) throw notWritable();
     requireMatch(preconditions, entityTag(taggedText(stored.automation)));
     await writer.remove([id]);
     return work(writer, stored);
@@ -207,9 +207,7 @@ async function judgeLine({ current, next }: ImportedLine, principal: Principal, 
   const permits = ({ data }: Automation): boolean =>
     rights.permits(principal, operation, data?.workflowId) && rights.permits(principal, 'importAutomations', data?.workflowId);
   const replaces = (automation: Automation): boolean =>
-    permits(automation) &&
-    maySee(rights, principal, operation, automation) &&
-    mayChange(rights, principal, operation, automation);
+    permits(automation) && maySee(rights, principal, operation, automation) && mayEdit(rights, principal, operation, automation);
   // One that exists, and that the principal may not see, is answered in the same way.
   if (!permits(next) || (current !== undefined && !replaces(current))) throw notImportable();
   await refuseDelegation(whyNotWriter, { principal, ...(current && { current }), next });

@@ -1,6 +1,6 @@
 import type { Role } from '#access/principal.ts';
 import type { Automation } from '#automations/automation.ts';
-import { mayRead, mayRun, seesByRole, workflowOf } from '#automations/automation-access.ts';
+import { mayRead, mayRun, namedWorkflow, seesByRole } from '#automations/automation-access.ts';
 import { isId } from '#automations/automation-document.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { uuidVersion7 } from '#base/uuid.ts';
@@ -54,7 +54,7 @@ async function runnable(
   if (found === undefined) throw automationNotFound();
   const { automation } = found;
   const { rights } = needs;
-  if (mayRun(rights, { principal, operation: 'runAutomation', workflow: workflowOf(automation) }, automation)) return found;
+  if (mayRun(rights, { principal, operation: 'runAutomation', workflow: namedWorkflow(automation) }, automation)) return found;
   throw seesByRole(principal, automation) || mayRead(rights, principal, 'readAutomation', automation)
     ? notYours()
     : automationNotFound();

@@ -26,7 +26,7 @@ interface ApiInfo {
 }
 
 export type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
-export type PathItem = Readonly<Record<string, Operation>>;
+export type PathItem = Readonly<Record<string, ApiOperation>>;
 
 export interface Components {
   readonly schemas: Readonly<Record<string, JsonSchema>>;
@@ -44,7 +44,7 @@ export interface DocumentedError {
   readonly remedy: string;
 }
 
-export interface Operation {
+export interface ApiOperation {
   readonly operationId: string;
   readonly tags: readonly RouteDocs['tag'][];
   readonly summary: string;

@@ -3,11 +3,11 @@ import type { ErrorCode } from '#base/error-codes.ts';
 import { type JsonSchema, Type } from '#base/json-schema.ts';
 import { accessOf, bodyMediaTypes, isOptional, type Route } from '#http/route.ts';
 import { commonHeaders, errorResponse } from './openapi-components.ts';
-import type { ApiHeader, ApiResponse, Content, Operation, Parameter, Reference } from './openapi-document.ts';
+import type { ApiHeader, ApiOperation, ApiResponse, Content, Parameter, Reference } from './openapi-document.ts';
 import { errorsOf, statusesOn } from './openapi-errors.ts';
 
 /** A route as an OpenAPI operation. */
-export function operationOf(route: Route): Operation {
+export function operationOf(route: Route): ApiOperation {
   const { docs } = route;
   const access = accessOf(route);
   return {
@@ -67,7 +67,7 @@ function exampleOf<Example>(example: Example | undefined): { readonly example?: 
   return example === undefined ? {} : { example };
 }
 
-function requestBodyOf({ body, docs }: Route): Pick<Operation, 'requestBody'> {
+function requestBodyOf({ body, docs }: Route): Pick<ApiOperation, 'requestBody'> {
   if (body === undefined) return {};
   const content = media(body.schema, docs.example?.request);
   return {

@@ -8,10 +8,10 @@ import type { RunDecision, StartedRun } from '#runs/run-requests.ts';
 import { catalogueChange } from './route-traits.ts';
 import {
   changeErrors,
-  decisionSchema,
   exampleRun,
   exampleStarted,
   resumeSchema,
+  runDecisionSchema,
   runKeyHeader,
   runParameter,
   runSchema,
@@ -146,7 +146,7 @@ const resumeBody: JsonBody = {
 
 const decisionBody: JsonBody = {
   kind: 'json',
-  schema: decisionSchema,
+  schema: runDecisionSchema,
   opaque: ['/output'],
   judge: (body) => ({ problems: needlessOutput(body) }),
 };

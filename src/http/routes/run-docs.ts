@@ -140,7 +140,7 @@ const decisionMembers = {
 };
 const decidedOutput = Type.Optional(Type.Unknown({ description: 'With `done`: the output of the call, by default null.' }));
 
-export const decisionSchema = namedObject('RunDecision', { ...decisionMembers, output: decidedOutput });
+export const runDecisionSchema = namedObject('RunDecision', { ...decisionMembers, output: decidedOutput });
 
 export const resumeSchema = namedObject('RunResumption', {
   task: Type.Optional(decisionMembers.task),
