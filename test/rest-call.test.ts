@@ -354,6 +354,12 @@ describe('the request', () => {
     }
   });
 
+  test('is refused where it has an unknown member, and a reply names it with all other problems', async () => {
+    const given = { uri: far.url, verb: 'GET', responseHeaders: 'true', user: 5, evil: 1, headers: [] };
+    const problem = assertProblem(await restCall(gateway, given), 400, 'invalid-request');
+    assert.deepEqual(pointersOf(problem), ['/evil', '/headers', '/responseHeaders', '/user']);
+  });
+
   test('R22: is refused where a value has a wrong type: none is converted', async () => {
     far.answer(() => jsonReply('{}'));
     for (const [name, values] of [

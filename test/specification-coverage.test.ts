@@ -11,16 +11,21 @@ const rows = page
 const citations = rows.flatMap(([, held = '']) =>
   held.split('<br>').flatMap((cell) => {
     const [, file, title] = /^`([^`]+\.test\.ts)` (.+)$/.exec(cell) ?? [];
-    return file === undefined || title === undefined ? [] : [{ file, title }];
+    return file === undefined || title === undefined ? [] : [{ file, title: withoutRow(title) }];
   }),
 );
 
-/** The titles of suites and tests in a file, in its order, with `…` for what varies. */
+function withoutRow(title: string): string {
+  return title.replace(/^R\d+: /, '');
+}
+
+/** The titles of suites and tests in a file, in its order, with `…` for what varies, without the rows of docs/security.md. */
 function titlesIn(file: string): readonly string[] {
   const source = readFileSync(new URL(file, root), 'utf8');
   const calls = source.matchAll(/\b(?:describe|suite|test)\(\s*(?:'([^'\n]+)'|`([^`\n]+)`|"([^"\n]+)")/g);
   return [...calls].map(([, single, template, double]) => {
-    return (single ?? double ?? template ?? '').replaceAll(/\$\{(?:[^{}]|\{[^{}]*\})*\}/g, '…');
+    const title = single ?? double ?? template ?? '';
+    return withoutRow(title).replaceAll(/\$\{(?:[^{}]|\{[^{}]*\})*\}/g, '…');
   });
 }
 
