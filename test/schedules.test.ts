@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { noRights, testAdmin } from '../src/access/rights.test-support.ts';
 import type { Automation } from '../src/automations/automation.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from '../src/automations/automation-catalogue.ts';
 import type { GivenAutomation } from '../src/automations/automation-document.ts';
@@ -59,7 +60,7 @@ function gatewayOn(
     await runs.close();
   });
   return {
-    catalogue: createAutomationCatalogue({ database, clock, whyNotWriter: async () => undefined }),
+    catalogue: createAutomationCatalogue({ database, clock, rights: noRights, whyNotWriter: async () => undefined }),
     runs,
     scheduler,
     database,
@@ -252,11 +253,12 @@ eachStore((store) => {
       { _id: 'hourly', name: 'hourly', data, nextRunAt, repeatInterval: '1 hour' },
       { _id: 'soon', name: 'soon', data, nextRunAt, repeatInterval: '20 minutes' },
     ];
-    await catalogue.import(
-      (async function* () {
+    await catalogue.import({
+      principal: testAdmin,
+      source: (async function* () {
         yield Buffer.from(old.map((each) => JSON.stringify(each)).join('\n'));
       })(),
-    );
+    });
     await scheduler.round();
     const state = async (id: string) => [await runsOf(gateway, id), await nextOf(gateway, id)];
     assert.deepEqual(await state('once'), [[], undefined]);

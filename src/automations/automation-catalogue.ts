@@ -1,10 +1,11 @@
 import type { Principal } from '#access/principal.ts';
+import type { Rights } from '#access/rights.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Database } from '#database/database.ts';
 import { mergePatch } from '#json/merge-patch.ts';
 import type { Automation, AutomationData } from './automation.ts';
-import { maySee, mayWrite, viewerOf } from './automation-access.ts';
+import { mayEdit, mayRead, maySee, viewerOf } from './automation-access.ts';
 import {
   type GivenAutomation,
   generateId,
@@ -14,8 +15,8 @@ import {
   refuseContradictions,
   refuseTooLarge,
 } from './automation-document.ts';
-import { type ImportResult, importAutomations } from './automation-import.ts';
-import { documentText, taggedText } from './automation-row.ts';
+import { type ImportedLine, type ImportResult, importAutomations } from './automation-import.ts';
+import { documentText, parseDocument, taggedText } from './automation-row.ts';
 import { type AutomationStore, type AutomationWriter, createAutomationStore, type StoredAutomation } from './automation-store.ts';
 import { refuseDelegation, type WhyNotWriter } from './delegation.ts';
 import { entityTag, type Preconditions, requireMatch } from './entity-tag.ts';
@@ -51,9 +52,11 @@ interface AutomationChange extends AutomationRequest {
   readonly preconditions: Preconditions;
 }
 
+type Change = Parameters<typeof mayEdit>[2];
+
 /**
- * The catalogue for a principal whose role is checked already; the catalogue checks its groups. An automation that the principal may not see
- * is `automation-not-found` (404), one that it may see but not change is `forbidden` (403). A stale `If-Match` is `precondition-failed` (412), a name that another
+ * The catalogue for a principal that may use the operation for some automation. The catalogue judges the one that is asked about: by groups, and by
+ * the workflows that rights cover, before and after a change. An automation that the principal may not see is `automation-not-found` (404), one that it may see but not change is `forbidden` (403). A stale `If-Match` is `precondition-failed` (412), a name that another
  * automation has `automation-exists` (409), a document over 1 MiB `body-too-large` (413). Every operation rejects with
  * `store-unavailable` (503) where the store does. Changes can be refused by `refuseDelegation` too.
  */
@@ -66,10 +69,10 @@ export interface AutomationCatalogue {
   patch(request: AutomationChange & { readonly patch: unknown }): Promise<AutomationState>;
   /** Resolves with the automation as it was. */
   remove(request: AutomationChange): Promise<AutomationState>;
-  /** See `importAutomations`; for admins, who see all. */
-  import(source: AsyncIterable<Buffer>): Promise<ImportResult>;
-  /** See `AutomationStore.export`; for admins. */
-  export: AutomationStore['export'];
+  /** See `importAutomations`. Each line is judged like a single change; `forbidden` (403) names the lines that the principal may not store. */
+  import(request: { readonly principal: Principal; readonly source: AsyncIterable<Buffer> }): Promise<ImportResult>;
+  /** See `AutomationStore.export`; without what the principal may not see. */
+  export(principal: Principal): ReturnType<AutomationStore['export']>;
   /** The automation, for runs, which need no principal. */
   find(id: string): Promise<Automation | undefined>;
   /** See `CatalogueChanges`. */
@@ -79,10 +82,12 @@ export interface AutomationCatalogue {
 interface AutomationCatalogueOptions {
   readonly database: Database;
   readonly clock: Clock;
+  readonly rights: Rights;
   readonly whyNotWriter: WhyNotWriter;
 }
 
-export function createAutomationCatalogue({ database, clock, whyNotWriter }: AutomationCatalogueOptions): AutomationCatalogue {
+export function createAutomationCatalogue(options: AutomationCatalogueOptions): AutomationCatalogue {
+  const { database, clock, rights } = options;
   const store = createAutomationStore(database);
   const stamped = (principal: Principal, id: string, settled: GivenAutomation): Automation => {
     const lastUpdated = new Date(clock.now()).toISOString();
@@ -99,37 +104,40 @@ export function createAutomationCatalogue({ database, clock, whyNotWriter }: Aut
     return withFactsOf(withAnchor(current, settled.data?.scheduleFrom), settled);
   };
   return {
-    async list({ principal, options }) {
-      const { list, total } = await store.list({ options, viewer: viewerOf(principal), principal: principal.id });
-      return { list, total, skip: options.skip, limit: options.limit };
-    },
+    list: (request) => listShown(request, { store, rights }),
     async create({ principal, given }) {
       const settled = settle(given);
-      await refuseDelegation(whyNotWriter, { principal, next: settled });
+      await refuseNext('createAutomation', { principal, next: settled }, options);
       return store.change((writer) => put(writer, stamped(principal, generateId(), settled)));
     },
     async read({ principal, id }) {
       const stored = isId(id) ? await store.read(id) : undefined;
-      if (stored === undefined || !maySee(principal, stored.automation)) throw notFound();
+      if (stored === undefined || !mayRead(rights, principal, 'readAutomation', stored.automation)) throw notFound();
       return stateOf(stored.automation);
     },
     replace: (request) =>
-      changeOne(store, request, async (writer, { automation: current }) => {
+      changeOne({ store, rights, operation: 'replaceAutomation' }, request, async (writer, { automation: current }) => {
         const settled = settle(request.given, { current });
-        await refuseDelegation(whyNotWriter, { principal: request.principal, current, next: settled });
+        await refuseNext('replaceAutomation', { principal: request.principal, current, next: settled }, options);
         return put(writer, changed(request, current, settled));
       }),
     patch: (request) =>
-      changeOne(store, request, async (writer, { automation: current, givenNext }) => {
+      changeOne({ store, rights, operation: 'patchAutomation' }, request, async (writer, { automation: current, givenNext }) => {
         const { patch, principal } = request;
         const settled = settle(mergePatch(current, patch) as Automation, { current, patch });
-        await refuseDelegation(whyNotWriter, { principal, current, next: settled });
+        await refuseNext('patchAutomation', { principal, current, next: settled }, options);
         const keepsNext = patchOfNextRun(patch) === 'kept' && settled.nextRunAt === current.nextRunAt;
         return put(writer, changed(request, current, settled), keepsNext ? givenNext : undefined);
       }),
-    remove: (request) => changeOne(store, request, async (_writer, { automation }) => stateOf(automation)),
-    import: (source) => store.importing(() => importAutomations({ store, source })),
-    export: () => store.export(),
+    remove: (request) =>
+      changeOne({ store, rights, operation: 'deleteAutomation' }, request, async (_writer, { automation }) =>
+        stateOf(automation),
+      ),
+    import({ principal, source }) {
+      const judge = principal.roles.includes('admin') ? undefined : (line: ImportedLine) => judgeLine(line, principal, options);
+      return store.importing(() => importAutomations({ store, source, judge }));
+    },
+    export: (principal) => shownOf(store.export(), (each) => mayRead(rights, principal, 'exportAutomations', each)),
     find: async (id) => (isId(id) ? (await store.read(id))?.automation : undefined),
     onChange: (listener) => store.onChange(listener),
   };
@@ -155,19 +163,61 @@ function changesOnlyRunFacts(current: Automation, settled: Settled): boolean {
 
 /** Removes the automation, where the principal may change it and the preconditions hold; `work` inserts what it becomes. */
 async function changeOne<T>(
-  store: AutomationStore,
+  { store, rights, operation }: { readonly store: AutomationStore; readonly rights: Rights; readonly operation: Change },
   { principal, id, preconditions }: AutomationChange,
   work: (writer: AutomationWriter, current: StoredAutomation) => Promise<T>,
 ): Promise<T> {
   if (!isId(id)) throw notFound();
   return store.change(async (writer) => {
     const stored = await writer.read(id);
-    if (stored === undefined || !maySee(principal, stored.automation)) throw notFound();
-    if (!mayWrite(principal, stored.automation)) throw notWritable();
+    if (stored === undefined || !maySee(rights, principal, operation, stored.automation)) throw notFound();
+    if (!mayEdit(rights, principal, operation, stored.automation)) throw notWritable();
     requireMatch(preconditions, entityTag(taggedText(stored.automation)));
     await writer.remove([id]);
     return work(writer, stored);
   });
+}
+
+/** One page, without what only the store takes for covered: it compares the ids of workflows in any case of letters. */
+async function listShown(
+  { principal, options }: { readonly principal: Principal; readonly options: ListOptions },
+  { store, rights }: { readonly store: AutomationStore; readonly rights: Rights },
+): Promise<AutomationListing> {
+  const viewer = viewerOf(rights, principal);
+  const { list, total } = await store.list({ options, viewer, principal: principal.id });
+  const isShown = (text: string): boolean => mayRead(rights, principal, 'listAutomations', parseDocument(text));
+  return { list: viewer.workflows ? list.filter(isShown) : list, total, skip: options.skip, limit: options.limit };
+}
+
+type Judges = Pick<AutomationCatalogueOptions, 'rights' | 'whyNotWriter'>;
+
+/** Throws `forbidden` where a right that allows the change does not cover what the automation becomes, and where `refuseDelegation` does. */
+async function refuseNext(
+  operation: Change,
+  delegation: Parameters<typeof refuseDelegation>[1],
+  { rights, whyNotWriter }: Judges,
+): Promise<void> {
+  if (!rights.permits(delegation.principal, operation, delegation.next.data?.workflowId)) throw notCovered();
+  await refuseDelegation(whyNotWriter, delegation);
+}
+
+/** Throws where the principal may not store the line, as it may not make such a change by itself. */
+async function judgeLine({ current, next }: ImportedLine, principal: Principal, { rights, whyNotWriter }: Judges): Promise<void> {
+  const operation = current === undefined ? 'createAutomation' : 'replaceAutomation';
+  const permits = ({ data }: Automation): boolean =>
+    rights.permits(principal, operation, data?.workflowId) && rights.permits(principal, 'importAutomations', data?.workflowId);
+  const replaces = (automation: Automation): boolean =>
+    permits(automation) && maySee(rights, principal, operation, automation) && mayEdit(rights, principal, operation, automation);
+  // One that exists, and that the principal may not see, is answered in the same way.
+  if (!permits(next) || (current !== undefined && !replaces(current))) throw notImportable();
+  await refuseDelegation(whyNotWriter, { principal, ...(current && { current }), next });
+}
+
+async function* shownOf(
+  batches: ReturnType<AutomationStore['export']>,
+  isShown: (automation: Automation) => boolean,
+): ReturnType<AutomationStore['export']> {
+  for await (const texts of batches) yield texts.filter((text) => isShown(parseDocument(text)));
 }
 
 async function put(writer: AutomationWriter, automation: Automation, givenNext?: string): Promise<AutomationState> {
@@ -188,8 +238,19 @@ function notFound(): GatewayError {
 function notWritable(): GatewayError {
   return new GatewayError(
     'forbidden',
-    'Changing this automation needs the role admin, or the role engineering and membership of one of its gbac.write groups.',
+    'Changing this automation needs the role admin, or the role engineering (or a right that covers its workflow) and membership of one of its gbac.write groups.',
   );
+}
+
+function notCovered(): GatewayError {
+  return new GatewayError(
+    'forbidden',
+    'No role and no right of yours covers the workflow of this automation, or one without a workflow.',
+  );
+}
+
+function notImportable(): GatewayError {
+  return new GatewayError('forbidden', 'no role and no right lets you store this automation');
 }
 
 function nameTaken(name: string): GatewayError {

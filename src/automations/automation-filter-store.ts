@@ -2,7 +2,7 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Database } from '#database/database.ts';
 import { keyColumns } from './automation-row.ts';
 import type { TextFilter } from './list-options.ts';
-import { keyBehind, sortKey } from './sort-key.ts';
+import { exactKey, keyBehind, sortKey } from './sort-key.ts';
 
 interface Matching {
   readonly dialect: Database['dialect'];
@@ -25,4 +25,17 @@ export function matches({ kind, field, text }: TextFilter, { dialect, isCut }: M
   return dialect === 'postgres'
     ? sql<SqlBool>`position(${key}::bytea in ${column}) > 0`
     : sql<SqlBool>`instr(${column}, ${key}) > 0`;
+}
+
+/** The condition on a row of `automation` that names a workflow which one of the globs matches, in any case. */
+export function namesCovered(globs: readonly string[], { dialect }: Pick<Matching, 'dialect'>): RawBuilder<SqlBool> {
+  if (globs.length === 0) return sql<SqlBool>`1 = 0`;
+  const column = sql.ref(keyColumns['data.workflowId']);
+  // Letters, digits, `.`, `-` and `*` alone (access.roles): nothing else in them has a meaning of its own here.
+  const conditions = globs.map((glob) =>
+    dialect === 'postgres'
+      ? sql<SqlBool>`${column} like ${exactKey(glob.toLowerCase().replaceAll('*', '%'))}`
+      : sql<SqlBool>`cast(${column} as text) glob ${glob.toLowerCase()}`,
+  );
+  return sql<SqlBool>`(${sql.join(conditions, sql` or `)})`;
 }

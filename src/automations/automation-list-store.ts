@@ -3,7 +3,7 @@ import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
-import { matches } from './automation-filter-store.ts';
+import { matches, namesCovered } from './automation-filter-store.ts';
 import { automationOf, documentColumns, documentText, keyColumns } from './automation-row.ts';
 import { type Viewer, visibleTo } from './automation-visibility-store.ts';
 import type { ListOptions } from './list-options.ts';
@@ -35,7 +35,7 @@ export function listAutomations(
     const { filters, sort } = options;
     const describes = sort === 'data.description' || filters.some(({ field }) => field === 'data.description');
     const isCut = describes && (await hasCutDescription(moment));
-    const conditions = [visibleTo(viewer), ...filters.map((filter) => matches(filter, { dialect, isCut }))];
+    const conditions = [...viewerConditions(viewer, dialect), ...filters.map((filter) => matches(filter, { dialect, isCut }))];
     // SQLite would fetch each row of a range of one index.
     const hint = dialect === 'sqlite' && filters.length > 1 ? sql`not indexed` : sql``;
     const matching = sql`from automation ${hint} where ${all(conditions)}`;
@@ -48,6 +48,10 @@ export function listAutomations(
     const numbers = await numbersOf(moment, { options, condition, total, isCut });
     return { list: await documentsOf(moment, numbers), total };
   });
+}
+
+function viewerConditions(viewer: Viewer, dialect: Database['dialect']): readonly (RawBuilder<SqlBool> | undefined)[] {
+  return [visibleTo(viewer), viewer.workflows && namesCovered(viewer.workflows, { dialect })];
 }
 
 interface Count {
