@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { assertProblem, pointersOf } from './support/callers/calls.ts';
+import { assertProblem, callerIn, pointersOf } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { sendFrom } from './support/gateway/send-from.ts';
@@ -87,7 +87,7 @@ const alice = { username: 'alice', roles: [], groups: [], issuer: provider.issue
 
 function assertWho(reply: Reply, who: object): void {
   assert.equal(reply.status, 200, reply.text);
-  assert.deepEqual(reply.json(), who);
+  assert.deepEqual(callerIn(reply), who);
 }
 
 function assertUnauthenticated(reply: Reply): void {

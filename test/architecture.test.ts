@@ -171,12 +171,12 @@ test('the entrances to the call path are the ones listed here', async () => {
   assert.deepEqual(importers.toSorted(), entrances, 'see CONTRIBUTING.md, "Add an entrance"');
 });
 
-/** Files that ask the decision about a call: the path itself, the early question of HTTP and of a run, and what explains a decision. */
+/** Files that ask the decision about a call: the path itself, the early questions of HTTP and of a run, what explains a decision, and what judges a document. */
 const deciders = [
   'src/calls/call-path.ts',
+  'src/calls/decide-entry.ts',
   'src/calls/explain-call.ts',
-  'src/http/routes/relay-routes.ts',
-  'src/wiring/explain-offline.ts',
+  'src/calls/judge-written-call.ts',
   'src/wiring/run-people-of.ts',
 ];
 

@@ -58,9 +58,9 @@ eachStore((store) => {
   describe('a workflow that calls an orchestrator', () => {
     test('cannot be chosen by engineering for a new automation, and the reply says why', async () => {
       for (const [workflowId, reason] of [
-        ['lab.calls', /"lab\.calls".*role admin.*calls orchestratorQuery/u],
-        ['lab.runs', /in lab\.calls 1\.0\.0/u],
-        ['lab.older', /in lab\.older 1\.0\.0/u],
+        ['lab.calls', /"lab\.calls".*version 1\.0\.0 calls orchestratorQuery: .*role admin/u],
+        ['lab.runs', /runs lab\.calls 1\.0\.0: it calls orchestratorQuery/u],
+        ['lab.older', /its version 1\.0\.0 calls orchestratorQuery/u],
       ] as const) {
         const name = `new ${workflowId}`;
         const problem = assertProblem(await send('POST', automations, { name, data: { workflowId } }), 403, 'forbidden');

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { Kysely, sql } from 'kysely';
 import type { Principal } from '../src/access/principal.ts';
+import { noRights, testAdmin } from '../src/access/rights.test-support.ts';
 import { type Automation, textFields, textOf } from '../src/automations/automation.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from '../src/automations/automation-catalogue.ts';
 import { noteRun } from '../src/automations/run-facts.test-support.ts';
@@ -23,7 +24,7 @@ const admin: Principal = { id: 'ada', username: 'ada', roles: ['admin'], groups:
 
 async function exported(catalogue: AutomationCatalogue): Promise<readonly string[]> {
   const texts: string[] = [];
-  for await (const batch of catalogue.export()) texts.push(...batch);
+  for await (const batch of catalogue.export(testAdmin)) texts.push(...batch);
   return texts;
 }
 
@@ -44,7 +45,12 @@ function connect(t: TestContext, store: StoreOptions): Kysely<Tables> {
 eachStore((store) => {
   test('a store of version 0.1.0 keeps every document, its order and its run facts', async (t) => {
     const database = await store.open(t, await oldStore(t, store));
-    const catalogue = createAutomationCatalogue({ database, clock: systemClock, whyNotWriter: () => Promise.resolve(undefined) });
+    const catalogue = createAutomationCatalogue({
+      database,
+      clock: systemClock,
+      rights: noRights,
+      whyNotWriter: () => Promise.resolve(undefined),
+    });
     assert.deepEqual(
       await exported(catalogue),
       oldDocuments.map(({ text }) => text),
@@ -81,7 +87,12 @@ eachStore((store) => {
 
   test('the ETags of a store of version 0.1.0 cover neither run facts nor who changed a document last', async (t) => {
     const database = await store.open(t, await oldStore(t, store));
-    const catalogue = createAutomationCatalogue({ database, clock: systemClock, whyNotWriter: () => Promise.resolve(undefined) });
+    const catalogue = createAutomationCatalogue({
+      database,
+      clock: systemClock,
+      rights: noRights,
+      whyNotWriter: () => Promise.resolve(undefined),
+    });
     for (const old of oldDocuments) {
       const { _id: id, lastRunAt, nextRunAt, lastModifiedBy, ...rest } = JSON.parse(old.text) as Automation;
       const { text, tag } = await catalogue.read({ principal: admin, id });
@@ -121,6 +132,7 @@ eachStore((store) => {
     const catalogue = createAutomationCatalogue({
       database: await store.open(t, options),
       clock: systemClock,
+      rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
     });
     assert.deepEqual(

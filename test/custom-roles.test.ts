@@ -215,7 +215,8 @@ test('explain reports every problem of a question, and judges other routes by th
     allowed: false,
     rule: 'roles of listAdapters',
     approvals: [],
-    reason: 'The caller gets 403 forbidden: This needs the role admin; you have noc. An operator can add admin to your roles.',
+    reason:
+      'The caller gets 403 forbidden: This needs the role admin; you have noc. An operator can add admin to your roles. No right of your own roles allows it: role noc, allows[0] has another route.',
   });
   assert.deepEqual(await explained({ roles: ['other', 'admin'], route: 'explainAccess' }), {
     allowed: true,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { assertProblem, post } from './support/callers/calls.ts';
+import { assertProblem, callerIn, post } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { closedPort } from './support/far-sides/far-side.ts';
 import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
@@ -55,7 +55,7 @@ describe('the name of an issuer’s caller', () => {
   for (const name of ['admin', 'reporting', 'admin-user', 'Admin', 'admin ', 'ａｄｍｉｎ']) {
     test(`is qualified with the issuer where it looks like the configured name: ${JSON.stringify(name)}`, async () => {
       const { reply } = await who(await provider.token({ sub: 'f3a1', preferred_username: name, roles: ['readonly'] }));
-      assert.deepEqual(reply.json(), {
+      assert.deepEqual(callerIn(reply), {
         username: `${name}@${provider.issuer}`,
         roles: ['readonly'],
         groups: [],
@@ -68,12 +68,12 @@ describe('the name of an issuer’s caller', () => {
   test('stays as it is where no user or client has it, and /whoami tells issuer and subject', async () => {
     const { reply } = await who(await provider.token({ sub: 'f3a2', preferred_username: 'ann' }));
     const told = { username: 'ann', roles: [], groups: [], issuer: provider.issuer, subject: 'f3a2' };
-    assert.deepEqual(reply.json(), told);
+    assert.deepEqual(callerIn(reply), told);
   });
 
   test('of a configured user comes without issuer and subject', async () => {
     const reply = await gateway.send({ target: '/whoami', headers: { Authorization: basic('admin', testPassword) } });
-    assert.deepEqual(reply.json(), { username: 'admin', roles: ['admin'], groups: [] });
+    assert.deepEqual(callerIn(reply), { username: 'admin', roles: ['admin'], groups: [] });
   });
 
   test('with a control or invisible character, or over 256 characters, is refused, and the log says so', async () => {

@@ -178,6 +178,14 @@ const rows: readonly Row[] = [
     answers: 404,
     may: 'all' as const,
   })),
+  {
+    method: 'POST',
+    path: '/runs/{id}/decide',
+    target: '/runs/none/decide',
+    body: { task: '1', as: 'done', reason: 'x' },
+    answers: 404,
+    may: ['admin'],
+  },
   { method: 'GET', path: '/approvals', may: 'all' },
   { method: 'GET', path: '/approvals/{id}', target: '/approvals/none', answers: 404, may: 'all' },
   ...['grant', 'reject', 'preview'].map((change) => ({

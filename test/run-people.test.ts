@@ -76,7 +76,12 @@ eachStore((store) => {
     const child = await reaches(`${run.id}.1.1`, 'suspended');
     assert.equal(child.suspendedBy, 'delegation-lost');
     assert.deepEqual([...far.arrived], []);
-    assert.deepEqual(involvedIn(child), ['ann: author workflow parent', 'bob: workflow parent', 'eve: event', 'otto: starter parent']);
+    assert.deepEqual(involvedIn(child), [
+      'ann: author workflow parent',
+      'bob: workflow parent',
+      'eve: event',
+      'otto: starter parent',
+    ]);
     assert.equal((await send('ann', 'POST', `/runs/${run.id}/cancel`)).status, 200);
   });
 

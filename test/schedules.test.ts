@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { noRights, testAdmin } from '../src/access/rights.test-support.ts';
 import type { Automation } from '../src/automations/automation.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from '../src/automations/automation-catalogue.ts';
 import type { GivenAutomation } from '../src/automations/automation-document.ts';
@@ -59,7 +60,7 @@ function gatewayOn(
     await runs.close();
   });
   return {
-    catalogue: createAutomationCatalogue({ database, clock, whyNotWriter: async () => undefined }),
+    catalogue: createAutomationCatalogue({ database, clock, rights: noRights, whyNotWriter: async () => undefined }),
     runs,
     scheduler,
     database,
@@ -256,7 +257,7 @@ eachStore((store) => {
       { _id: 'soon', name: 'soon', data, nextRunAt, repeatInterval: '20 minutes' },
     ];
     await catalogue.import({
-      principal,
+      principal: testAdmin,
       source: (async function* () {
         yield Buffer.from(old.map((each) => JSON.stringify(each)).join('\n'));
       })(),

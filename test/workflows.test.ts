@@ -131,9 +131,14 @@ eachStore((store) => {
         yaml('outer', { task: `run: { workflow: { namespace: lab, name: ${workflow} } }` });
       assertProblem(await post(gateway, inner, { role: 'engineering' }), 403, 'forbidden');
       await stored(gateway, inner);
-      for (const workflow of ['inner, version: 1.0.0', 'absent, version: 1.0.0', 'inner, version: latest']) {
+      for (const [workflow, reason] of [
+        ['inner, version: 1.0.0', /runs lab\.inner 1\.0\.0: it calls orchestratorQuery: This needs the role admin/u],
+        ['absent, version: 1.0.0', /runs lab\.absent 1\.0\.0: it does not exist/u],
+        ['inner, version: latest', /runs the latest version of lab\.inner, which may change/u],
+      ] as const) {
         const problem = assertProblem(await post(gateway, running(workflow), { role: 'engineering' }), 403, 'forbidden');
-        assert.match(problem.detail, /admin/u);
+        assert.match(problem.detail, reason);
+        assert.equal(problem.errors?.[0]?.pointer, '/do/0/only');
       }
       await stored(gateway, running('inner, version: 1.0.0'));
       assertProblem(
@@ -155,12 +160,16 @@ eachStore((store) => {
     });
   });
 
-  test('checking finds problems and warnings, and stores nothing', async () => {
+  test('checking finds problems, missing rights and warnings, and stores nothing', async () => {
     const target = `${path}/check`;
     const good = await post(gateway, yaml('checked', { task: orchestratorCall }), { target, role: 'engineering' });
     assert.equal(good.status, 200, good.text);
-    const { errors, warnings } = good.json() as { errors: readonly unknown[]; warnings: readonly unknown[] };
-    assert.deepEqual([errors.length, warnings.length], [0, 1]);
+    const judged = good.json() as { errors: readonly unknown[]; warnings: readonly unknown[] };
+    const { errors, warnings } = judged;
+    // A caller who may call no orchestrator gets no names of adapter instances either.
+    assert.deepEqual([errors.length, warnings.length], [1, 0]);
+    const byAdmin = (await post(gateway, yaml('checked', { task: orchestratorCall }), { target })).json() as typeof judged;
+    assert.deepEqual([byAdmin.errors.length, byAdmin.warnings.length], [0, 1]);
     const bad = await post(gateway, 'do: [', { target });
     assert.equal(bad.status, 200, bad.text);
     assert.notDeepEqual((bad.json() as { errors: readonly unknown[] }).errors, []);

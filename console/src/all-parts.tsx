@@ -252,6 +252,6 @@ const run = {
   endedAt: later,
   input: {},
 } as const;
-principal.value = { username: 'admin', roles: ['admin'], groups: [] };
+principal.value = { username: 'admin', roles: ['admin'], groups: [], operations: ['listAdapters', 'listAutomations', 'whoami'] };
 const mount = document.getElementById('console');
 if (mount !== null) render(<AllParts />, mount);

@@ -43,23 +43,9 @@ function isWithoutSession(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'unauthenticated';
 }
 
-const standardRoles: ReadonlySet<string> = new Set(['admin', 'engineering', 'other', 'readonly', 'apiread']);
-const relayed: ReadonlySet<string> = new Set(['restCall', 'restAction', 'restQuery', 'restRequest']);
-
-/** Whether the role of the caller allows an operation, so that the console offers it. The gateway decides all the same. */
+/** Whether a role or a right lets the caller use an operation, so that the console offers it. The gateway decides all the same. */
 export function may(name: OperationName): boolean {
   const caller = principal.value;
-  const { roles }: { readonly roles: 'everyone' | 'callers' | readonly string[] } = operations[name];
-  if (typeof caller === 'string') return roles === 'everyone';
-  if (typeof roles === 'string') return true;
-  // A role of the operator's own may have rights to relayed calls.
-  const hasOwnRole = caller.roles.some((role) => !standardRoles.has(role));
-  return caller.roles.some((role) => roles.includes(role)) || (hasOwnRole && relayed.has(name));
-}
-
-/** Whether the caller may perhaps run automations: by its role, or by a group of the automation. */
-export function mayRun(): boolean {
-  const caller = principal.value;
-  if (typeof caller === 'string') return false;
-  return caller.roles.includes('admin') || caller.roles.includes('engineering') || caller.groups.length > 0;
+  if (typeof caller === 'string') return operations[name].roles === 'everyone';
+  return caller.operations.includes(name);
 }

@@ -1,3 +1,4 @@
+import type { Operation } from './operations.ts';
 import type { CustomRole, RoleName } from './principal.ts';
 
 /** The `access` section of the configuration, read and checked. */
@@ -16,10 +17,8 @@ export interface CustomRoleOptions {
   readonly allows: readonly RightOptions[];
 }
 
-/** A right: it allows the relayed calls that match every list. An empty list matches any call. */
-export interface RightOptions {
-  /** By the operationId of their routes. */
-  readonly routes: readonly RightRoute[];
+/** The relayed calls that match every list. An empty list matches any call. */
+export interface CallLists {
   /** Names of adapter instances. A call without an adapter instance matches no name. */
   readonly adapters: readonly string[];
   /** Globs over the path before its `?`. */
@@ -27,17 +26,29 @@ export interface RightOptions {
   readonly methods: readonly RightMethod[];
 }
 
-/** The operationIds of the routes that relay a call. */
-export const rightRoutes = ['restCall', 'restAction', 'restQuery', 'restRequest'] as const;
+/** A right: it allows the operations that match every list. An empty list matches any, but for `routes`. */
+export interface RightOptions extends CallLists {
+  /** By their operationId. Empty: the routes that relay a call. */
+  readonly routes: readonly Operation[];
+  /** Hosts, and origins such as `https://tickets.example.net:8443`. A call to an adapter instance matches none. */
+  readonly destinations: readonly string[];
+  /** Globs over ids of workflows. What has no workflow matches none. */
+  readonly workflows: readonly string[];
+  /** The entrances at which the right counts. */
+  readonly via: readonly Entrance[];
+}
+
 export const rightMethods = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT'] as const;
 
-/** The ways by which a call comes: a request over HTTP, a run, an MCP client. A call of a run that an MCP client started came by both. */
+type RightMethod = (typeof rightMethods)[number];
+
+/**
+ * The ways by which a call or another operation comes: a request over HTTP, a run, an MCP client. A call of a run that an MCP client started came by
+ * both.
+ */
 export const entrances = ['http', 'run', 'mcp'] as const;
 
 export type Entrance = (typeof entrances)[number];
-
-type RightRoute = (typeof rightRoutes)[number];
-type RightMethod = (typeof rightMethods)[number];
 
 /** A person. `parsePasswordHash` says which argon2id PHC strings are accepted as hashes. */
 export interface UserOptions {

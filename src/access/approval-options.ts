@@ -1,4 +1,5 @@
-import type { Entrance, RightOptions } from './access-options.ts';
+import type { CallLists, Entrance } from './access-options.ts';
+import type { relayOperations } from './operations.ts';
 import type { Principal, RoleName } from './principal.ts';
 
 /** A rule of the section `approvals`: people must approve each call that it matches before the call leaves. */
@@ -21,7 +22,8 @@ export interface ApprovalRule {
 export type SelfApproval = boolean | 'authors';
 
 /** The calls that match every list. An empty list matches any call. */
-export interface ApprovalCondition extends RightOptions {
+export interface ApprovalCondition extends CallLists {
+  readonly routes: readonly (typeof relayOperations)[number][];
   /** Roles of the caller. A call of a run matches in any case. */
   readonly roles: readonly RoleName[];
   /** By the entrance of the call. */

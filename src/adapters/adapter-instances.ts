@@ -4,8 +4,11 @@ import type { AdapterState } from './adapter-standing.ts';
 
 /** The configured adapter instances. */
 export interface AdapterInstances {
-  /** Finds an instance by its exact name. Throws `adapter-not-found`, with the names that exist. */
-  find(name: string): AdapterInstance;
+  /**
+   * Finds an instance by its exact name. Throws `adapter-not-found`, with the names that exist. One that `shows` leaves out is answered like
+   * one that does not exist.
+   */
+  find(name: string, shows?: (name: string) => boolean): AdapterInstance;
   /** The state of each instance. */
   states(): readonly AdapterState[];
   all(): readonly AdapterInstance[];
@@ -15,9 +18,9 @@ export interface AdapterInstances {
 export function createAdapterInstances(instances: readonly AdapterInstance[]): AdapterInstances {
   const byName = new Map(instances.map((instance) => [instance.name, instance]));
   return {
-    find(name) {
+    find(name, shows = () => true) {
       const instance = byName.get(name);
-      if (instance === undefined) throw notFound(name, [...byName.keys()]);
+      if (instance === undefined || !shows(name)) throw notFound(name, [...byName.keys()].filter(shows));
       return instance;
     },
     states: () => instances.map((instance) => instance.standing().state),

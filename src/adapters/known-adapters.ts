@@ -5,7 +5,7 @@ import type { AdapterNode } from './adapter-node.ts';
 /** The adapter instances as entrances and metrics see them: they can be looked at and tried, but only the call path sends. */
 export interface KnownAdapters {
   /** See AdapterInstances. */
-  find(name: string): KnownAdapter;
+  find(name: string, shows?: (name: string) => boolean): KnownAdapter;
   all(): readonly KnownAdapter[];
   readonly states: AdapterInstances['states'];
 }

@@ -1,4 +1,6 @@
+import type { Operation } from '#access/operations.ts';
 import type { Principal } from '#access/principal.ts';
+import type { Rights } from '#access/rights.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { type VisiblePage, visiblePage } from '#base/visible-page.ts';
@@ -51,8 +53,11 @@ export interface ApprovalCatalogue {
   sees(principal: Principal, id: string): Promise<boolean>;
 }
 
+type ReadingOperation = Extract<Operation, 'listApprovals' | 'previewApproval' | 'readApproval'>;
+
 interface CatalogueOptions extends StandingNeeds {
   readonly store: ApprovalStore;
+  readonly rights: Rights;
   readonly takePreview: (approval: Approval, format?: DryRunFormat) => Promise<StoredPreview>;
   /** All known people, for the warnings. */
   readonly known: () => Promise<readonly Principal[]>;
@@ -61,7 +66,7 @@ interface CatalogueOptions extends StandingNeeds {
 }
 
 export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCatalogue {
-  const { store, clock, takePreview } = options;
+  const { store, clock, rights, takePreview } = options;
   const listed = async (given: Approval, principal: Principal): Promise<SeenApproval> => {
     const approval = { ...given, status: statusAt(given, clock.now()) };
     const whyNot = obstacleOf(approval, principal);
@@ -72,9 +77,12 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
     const approval = await listed(given, principal);
     return { ...approval, warnings: warningsOf(approval, await options.known()) };
   };
-  const visible = async ({ principal, id }: ApprovalRequest): Promise<Approval> => {
+  // A right shows approvals as the role admin does. It makes no one an approver.
+  const shows = (operation: ReadingOperation, principal: Principal, approval: Approval): boolean =>
+    maySee(principal, approval) || rights.covers(principal, operation, undefined);
+  const visible = async ({ principal, id }: ApprovalRequest, operation: ReadingOperation = 'readApproval'): Promise<Approval> => {
     const approval = await store.read(id);
-    if (approval === undefined || !maySee(principal, approval)) throw approvalNotFound();
+    if (approval === undefined || !shows(operation, principal, approval)) throw approvalNotFound();
     return approval;
   };
   const decide = async (
@@ -95,7 +103,7 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
         limit,
         after,
         read: (most, place: ApprovalPlace | undefined) => store.list(filter, { limit: most, after: place }),
-        sees: (approval) => maySee(principal, approval),
+        sees: (approval) => shows('listApprovals', principal, approval),
         placeOf: ({ createdAt, id }) => ({ createdAt, id }),
       });
       return { list: await Promise.all(list.map((approval) => listed(approval, principal))), next };
@@ -103,13 +111,13 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
     grant: (request) => decide(request, 'granted'),
     reject: (request) => decide(request, 'rejected'),
     async preview(request) {
-      const approval = await visible(request);
+      const approval = await visible(request, 'previewApproval');
       const preview = await takePreview(approval, request.format);
       return await seen({ ...approval, preview }, request.principal);
     },
     async sees(principal, id) {
       const approval = await store.readFacts(id);
-      return approval !== undefined && maySee(principal, approval);
+      return approval !== undefined && shows('readApproval', principal, approval);
     },
   };
 }

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import type { ApprovalRule } from '#access/approval-options.ts';
 import type { Principal } from '#access/principal.ts';
+import { noRights } from '#access/rights.test-support.ts';
 import { createApprovalProofs } from '#audit/approval-proofs.ts';
 import { type AuditLog, createAuditLog, type Intended } from '#audit/audit-log.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -94,6 +95,7 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
     catalogue ??= createApprovalCatalogue({
       ...needs,
       store: approvals,
+      rights: noRights,
       takePreview,
       known: async () => approvers,
       seesRun: async () => true,

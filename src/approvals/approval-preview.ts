@@ -31,6 +31,7 @@ async function taken(approval: Approval, { preview, answerableOf, format }: Appr
   const answerable = task && (await answerableOf(task.run));
   const context = {
     principal,
+    entrance: task === undefined ? ('http' as const) : ('run' as const),
     answerable,
     requestId: randomUUID(),
     trace: continueTrace(undefined),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Principal } from '#access/principal.ts';
+import { noRights } from '#access/rights.test-support.ts';
 import { systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { eachStore } from '../../test/support/stores/stores.ts';
@@ -23,7 +24,12 @@ eachStore((store) => {
         { _id: '3', name: 'Certificates', data: { gbac: { read: ['security'], write: [] } } },
       ]),
     );
-    const catalogue = createAutomationCatalogue({ database, clock: systemClock, whyNotWriter: () => Promise.resolve(undefined) });
+    const catalogue = createAutomationCatalogue({
+      database,
+      clock: systemClock,
+      rights: noRights,
+      whyNotWriter: () => Promise.resolve(undefined),
+    });
     const list = async (principal: Principal, query: string) => {
       const { list, ...counts } = await catalogue.list({ principal, options: readListOptions(new URLSearchParams(query)) });
       return { names: list.map((text) => (JSON.parse(text) as Automation).name), ...counts };
@@ -42,7 +48,12 @@ eachStore((store) => {
 
   test('principals take turns: one listing of another does not wait for sixty of a busy principal', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({ database, clock: systemClock, whyNotWriter: () => Promise.resolve(undefined) });
+    const catalogue = createAutomationCatalogue({
+      database,
+      clock: systemClock,
+      rights: noRights,
+      whyNotWriter: () => Promise.resolve(undefined),
+    });
     const order: string[] = [];
     const list = async (principal: Principal): Promise<void> => {
       await catalogue.list({ principal, options: readListOptions(new URLSearchParams('contains=a')) });
@@ -60,6 +71,7 @@ eachStore((store) => {
     const { list } = await createAutomationCatalogue({
       database,
       clock: systemClock,
+      rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
     }).list({
       principal: admin,
@@ -70,7 +82,12 @@ eachStore((store) => {
 
   test('a closed store is unavailable', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({ database, clock: systemClock, whyNotWriter: () => Promise.resolve(undefined) });
+    const catalogue = createAutomationCatalogue({
+      database,
+      clock: systemClock,
+      rights: noRights,
+      whyNotWriter: () => Promise.resolve(undefined),
+    });
     await database.close();
     const options = readListOptions(new URLSearchParams());
     await assert.rejects(

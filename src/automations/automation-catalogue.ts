@@ -1,15 +1,16 @@
-import { hasRole, type Principal } from '#access/principal.ts';
+import type { Principal } from '#access/principal.ts';
+import type { Rights } from '#access/rights.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
 import { mergePatch } from '#json/merge-patch.ts';
 import type { Automation } from './automation.ts';
-import { mayRun, maySee, mayWrite, viewerOf, writingRoles } from './automation-access.ts';
+import { mayEdit, mayRead, mayRun, maySee, namedWorkflow, permitsChange, viewerOf } from './automation-access.ts';
 import { type GivenAutomation, generateId, inUtc, isId, refuseContradictions } from './automation-document.ts';
-import { type ImportResult, importAutomations } from './automation-import.ts';
-import { taggedText } from './automation-row.ts';
+import { type ImportedLine, type ImportResult, importAutomations } from './automation-import.ts';
+import { parseDocument, taggedText } from './automation-row.ts';
 import { type AutomationStore, type AutomationWriter, createAutomationStore, type StoredAutomation } from './automation-store.ts';
 import { type AutomationState, createSteering, createTaking, createWriting, stateOf } from './automation-writing.ts';
-import { notFound, notRunnable, notWritable } from './catalogue-refusals.ts';
+import { notCovered, notFound, notImportable, notRunnable, notWritable } from './catalogue-refusals.ts';
 import { refuseDelegation, type WhyNotWriter } from './delegation.ts';
 import { entityTag, type Preconditions, requireMatch } from './entity-tag.ts';
 import type { ListOptions } from './list-options.ts';
@@ -36,9 +37,11 @@ interface AutomationChange extends AutomationRequest {
   readonly preconditions: Preconditions;
 }
 
+type Change = Parameters<typeof mayEdit>[2];
+
 /**
- * The catalogue for a principal whose role is checked already; the catalogue checks its groups. An automation that the principal may not see
- * is `automation-not-found` (404), one that it may see but not change is `forbidden` (403). A stale `If-Match` is `precondition-failed` (412), a name that another
+ * The catalogue for a principal that may use the operation for some automation. The catalogue judges the one that is asked about: by groups, and by
+ * the workflows that rights cover, before and after a change. An automation that the principal may not see is `automation-not-found` (404), one that it may see but not change is `forbidden` (403). A stale `If-Match` is `precondition-failed` (412), a name that another
  * automation has `automation-exists` (409), a document over 1 MiB `body-too-large` (413). Every operation rejects with
  * `store-unavailable` (503) where the store does. Changes can be refused by `refuseDelegation` too.
  */
@@ -56,10 +59,10 @@ export interface AutomationCatalogue {
   remove(request: AutomationChange): Promise<AutomationState>;
   /** Makes the principal answer for the automation, which stays as it is. It may write the workflow. */
   take(request: AutomationChange): Promise<AutomationState>;
-  /** See `importAutomations`; for admins, who see all. */
+  /** See `importAutomations`. Each line is judged like a single change; `forbidden` (403) names the lines that the principal may not store. */
   import(request: { readonly principal: Principal; readonly source: AsyncIterable<Buffer> }): Promise<ImportResult>;
-  /** See `AutomationStore.export`; for admins. */
-  export: AutomationStore['export'];
+  /** See `AutomationStore.export`; without what the principal may not see. */
+  export(principal: Principal): ReturnType<AutomationStore['export']>;
   /** The automation and its people, for runs, which need no principal. */
   find(id: string): Promise<Pick<StoredAutomation, 'automation' | 'people'> | undefined>;
   /** See `CatalogueChanges`. */
@@ -69,10 +72,12 @@ export interface AutomationCatalogue {
 interface AutomationCatalogueOptions {
   readonly database: Database;
   readonly clock: Clock;
+  readonly rights: Rights;
   readonly whyNotWriter: WhyNotWriter;
 }
 
-export function createAutomationCatalogue({ database, clock, whyNotWriter }: AutomationCatalogueOptions): AutomationCatalogue {
+export function createAutomationCatalogue(options: AutomationCatalogueOptions): AutomationCatalogue {
+  const { database, clock, rights, whyNotWriter } = options;
   const store = createAutomationStore(database);
   const settle = (given: GivenAutomation, before?: { readonly current: Automation; readonly patch?: unknown }) => {
     refuseContradictions(given);
@@ -80,50 +85,55 @@ export function createAutomationCatalogue({ database, clock, whyNotWriter }: Aut
     return withSettledSchedule({ current: before?.current, given: inUtc(given), patched, now: clock.now() });
   };
   const write = createWriting({ clock, whyNotWriter });
-  const steer = createSteering({ clock, whyNotWriter });
+  const steer = createSteering({ clock, rights, whyNotWriter });
   const take = createTaking({ whyNotWriter });
   return {
-    async list({ principal, options }) {
-      const { list, total } = await store.list({ options, viewer: viewerOf(principal), principal: principal.id });
-      return { list, total, skip: options.skip, limit: options.limit };
-    },
+    list: (request) => listShown(request, { store, rights }),
     async create({ principal, given }) {
       const settled = settle(given);
+      refuseUncovered('createAutomation', { principal, next: settled }, rights);
       return store.change((writer) => write(writer, { principal, id: generateId(), settled }));
     },
     async read({ principal, id }) {
       const stored = isId(id) ? await store.read(id) : undefined;
-      if (stored === undefined || !maySee(principal, stored.automation)) throw notFound();
+      if (stored === undefined || !mayRead(rights, principal, 'readAutomation', stored.automation)) throw notFound();
       return stateOf(stored.automation);
     },
     replace: (request) =>
-      changeOne(store, request, async (writer, stored) => {
+      changeOne(store, { ...request, judge: judgeEditor(rights, 'replaceAutomation') }, async (writer, stored) => {
         const settled = settle(request.given, { current: stored.automation });
+        refuseUncovered('replaceAutomation', { principal: request.principal, next: settled }, rights);
         return write(writer, { ...request, settled, stored });
       }),
     async patch(request) {
       const { patch, principal } = request;
       const steering = steeringOf(patch);
       if (steering !== undefined)
-        return changeOne(store, { ...request, judge: judgeRunner }, (writer, stored) =>
+        return changeOne(store, { ...request, judge: judgeRunner(rights) }, (writer, stored) =>
           steer(writer, { principal, steering, stored }),
         );
-      if (!hasRole(principal, writingRoles)) throw notWritable();
-      return changeOne(store, request, async (writer, stored) => {
+      return changeOne(store, { ...request, judge: judgeEditor(rights, 'patchAutomation') }, async (writer, stored) => {
         const { automation: current, givenNext } = stored;
         const settled = settle(mergePatch(current, patch) as Automation, { current, patch });
+        refuseUncovered('patchAutomation', { principal, next: settled }, rights);
         const keepsNext = patchOfNextRun(patch) === 'kept' && settled.nextRunAt === current.nextRunAt;
         return write(writer, { ...request, settled, stored, ...(keepsNext && { givenNext }) });
       });
     },
     remove: (request) =>
-      changeOne(store, request, async (_writer, { automation }) => {
+      changeOne(store, { ...request, judge: judgeEditor(rights, 'deleteAutomation') }, async (_writer, { automation }) => {
         await refuseDelegation(whyNotWriter, { principal: request.principal, current: automation });
         return stateOf(automation);
       }),
-    take: (request) => changeOne(store, request, (writer, stored) => take(writer, { ...request, stored })),
-    import: ({ principal, source }) => store.importing(() => importAutomations({ store, source, importer: principal })),
-    export: () => store.export(),
+    take: (request) =>
+      changeOne(store, { ...request, judge: judgeEditor(rights, 'takeAutomation') }, (writer, stored) =>
+        take(writer, { ...request, stored }),
+      ),
+    import({ principal, source }) {
+      const judge = principal.roles.includes('admin') ? undefined : (line: ImportedLine) => judgeLine(line, principal, options);
+      return store.importing(() => importAutomations({ store, source, importer: principal, judge }));
+    },
+    export: (principal) => shownOf(store.export(), (each) => mayRead(rights, principal, 'exportAutomations', each)),
     find: async (id) => (isId(id) ? await store.read(id) : undefined),
     onChange: (listener) => store.onChange(listener),
   };
@@ -132,20 +142,25 @@ export function createAutomationCatalogue({ database, clock, whyNotWriter }: Aut
 /** Throws where the principal may not change the automation. */
 type Judge = (principal: Principal, automation: Automation) => void;
 
-function judgeWriter(principal: Principal, automation: Automation): void {
-  if (!maySee(principal, automation)) throw notFound();
-  if (!mayWrite(principal, automation)) throw notWritable();
+function judgeEditor(rights: Rights, operation: Change): Judge {
+  return (principal, automation) => {
+    if (!maySee(rights, principal, operation, automation)) throw notFound();
+    if (!mayEdit(rights, principal, operation, automation)) throw notWritable();
+  };
 }
 
-function judgeRunner(principal: Principal, automation: Automation): void {
-  if (mayRun(principal, automation)) return;
-  throw maySee(principal, automation) ? notRunnable() : notFound();
+function judgeRunner(rights: Rights): Judge {
+  return (principal, automation) => {
+    const workflow = namedWorkflow(automation);
+    if (mayRun(rights, { principal, operation: 'runAutomation', workflow }, automation)) return;
+    throw maySee(rights, principal, 'patchAutomation', automation) ? notRunnable() : notFound();
+  };
 }
 
 /** Removes the automation, where `judge` lets the principal change it and the preconditions hold; `work` inserts what it becomes. */
 async function changeOne<T>(
   store: AutomationStore,
-  { principal, id, preconditions, judge = judgeWriter }: AutomationChange & { readonly judge?: Judge },
+  { principal, id, preconditions, judge }: AutomationChange & { readonly judge: Judge },
   work: (writer: AutomationWriter, current: StoredAutomation) => Promise<T>,
 ): Promise<T> {
   if (!isId(id)) throw notFound();
@@ -157,4 +172,47 @@ async function changeOne<T>(
     await writer.remove([id]);
     return work(writer, stored);
   });
+}
+
+/** One page, without what only the store takes for covered: it compares the ids of workflows in any case of letters. */
+async function listShown(
+  { principal, options }: { readonly principal: Principal; readonly options: ListOptions },
+  { store, rights }: { readonly store: AutomationStore; readonly rights: Rights },
+): Promise<AutomationListing> {
+  const viewer = viewerOf(rights, principal);
+  const { list, total } = await store.list({ options, viewer, principal: principal.id });
+  const isShown = (text: string): boolean => mayRead(rights, principal, 'listAutomations', parseDocument(text));
+  return { list: viewer.workflows ? list.filter(isShown) : list, total, skip: options.skip, limit: options.limit };
+}
+
+/** Throws `forbidden` where a right that allows the change does not cover what the automation becomes. */
+function refuseUncovered(
+  operation: Change,
+  { principal, next }: { readonly principal: Principal; readonly next: Pick<Automation, 'data'> },
+  rights: Rights,
+): void {
+  if (!permitsChange(rights, principal, operation, namedWorkflow(next))) throw notCovered();
+}
+
+/** Throws where the principal may not store the line, as it may not make such a change by itself. */
+async function judgeLine(
+  { current, next }: ImportedLine,
+  principal: Principal,
+  { rights, whyNotWriter }: Pick<AutomationCatalogueOptions, 'rights' | 'whyNotWriter'>,
+): Promise<void> {
+  const operation = current === undefined ? 'createAutomation' : 'replaceAutomation';
+  const permits = ({ data }: Automation): boolean =>
+    rights.permits(principal, operation, data?.workflowId) && rights.permits(principal, 'importAutomations', data?.workflowId);
+  const replaces = (automation: Automation): boolean =>
+    permits(automation) && maySee(rights, principal, operation, automation) && mayEdit(rights, principal, operation, automation);
+  // One that exists, and that the principal may not see, is answered in the same way.
+  if (!permits(next) || (current !== undefined && !replaces(current))) throw notImportable();
+  await refuseDelegation(whyNotWriter, { principal, current, next });
+}
+
+async function* shownOf(
+  batches: ReturnType<AutomationStore['export']>,
+  isShown: (automation: Automation) => boolean,
+): ReturnType<AutomationStore['export']> {
+  for await (const texts of batches) yield texts.filter((text) => isShown(parseDocument(text)));
 }

@@ -30,3 +30,16 @@ export function matches({ kind, field, text }: TextFilter, { dialect, isCut }: M
 export function hasPerson({ kind, person }: PersonFilter): RawBuilder<SqlBool> {
   return sql<SqlBool>`automation.number in (select number from automation_person where kind = ${kind} and name = ${exactKey(person)})`;
 }
+
+/** The condition on a row of `automation` that names a workflow which one of the globs matches, in any case. */
+export function namesCovered(globs: readonly string[], { dialect }: Pick<Matching, 'dialect'>): RawBuilder<SqlBool> {
+  if (globs.length === 0) return sql<SqlBool>`1 = 0`;
+  const column = sql.ref(keyColumns['data.workflowId']);
+  // Letters, digits, `.`, `-` and `*` alone (access.roles): nothing else in them has a meaning of its own here.
+  const conditions = globs.map((glob) =>
+    dialect === 'postgres'
+      ? sql<SqlBool>`${column} like ${exactKey(glob.toLowerCase().replaceAll('*', '%'))}`
+      : sql<SqlBool>`cast(${column} as text) glob ${glob.toLowerCase()}`,
+  );
+  return sql<SqlBool>`(${sql.join(conditions, sql` or `)})`;
+}

@@ -30,12 +30,20 @@ export interface ImportResult {
   readonly ids: readonly string[];
 }
 
+/** `current`: what has the `_id` of the line now. */
+export interface ImportedLine {
+  readonly current: Automation | undefined;
+  readonly next: Automation;
+}
+
 interface ImportOptions {
   readonly store: AutomationStore;
   /** NDJSON: a document a line, of 1 MiB at most. */
   readonly source: AsyncIterable<Buffer>;
   /** Answers for what the lines change. Absent: no person does, and such an automation does not run until a person takes it. */
   readonly importer?: NamedPrincipal | undefined;
+  /** Throws a GatewayError where the line may not be stored. Absent: every line may be. */
+  readonly judge?: ((line: ImportedLine) => Promise<void>) | undefined;
   /** Aborts the import with its reason, until the transaction ends; then it changes nothing. */
   readonly interruption?: AbortSignal | undefined;
   /** Called often. */
@@ -68,7 +76,7 @@ export function importPortions(options: ImportOptions): Promise<ImportResult> {
 
 /** `onFull` is called where a transaction is full, and there is another line. */
 async function importAll(options: ImportOptions, onFull: () => void): Promise<ImportResult> {
-  const { store, interruption, onProgress, onStored, importer } = options;
+  const { store, judge: judgeRights, interruption, onProgress, onStored, importer } = options;
   const result: Writable<ImportResult> = { imported: 0, replaced: 0, ids: [] };
   const reader = createReader(options);
   try {
@@ -79,7 +87,10 @@ async function importAll(options: ImportOptions, onFull: () => void): Promise<Im
         interruption?.throwIfAborted();
         onProgress?.({ step: 'writing', lines: result.imported + documents, bytes });
       };
-      result.replaced += await store.change((writer) => portion.write(writer, { importer, onBatch: written }));
+      result.replaced += await store.change(async (writer) => {
+        if (judgeRights !== undefined) await portion.judge(writer, judgeRights);
+        return await portion.write(writer, { importer, onBatch: written });
+      });
       result.imported += portion.lines;
       result.ids = [...result.ids, ...portion.ids(idsAtMost - result.ids.length)];
       stored = portion.lastLine;
@@ -166,6 +177,9 @@ function createPortion(stored: number) {
       read.push({ line: line.number, text: judged.text });
       bytes += judged.text.length;
     },
+    /** See `judgeLines`. A line with other problems is not judged. */
+    judge: async (writer: AutomationWriter, judgeRights: Judge): Promise<void> =>
+      faults.count > 0 ? undefined : judgeLines(batches(), writer, judgeRights),
     /** Answers how many documents were replaced. */
     async write(writer: AutomationWriter, { importer, onBatch }: PortionWrite): Promise<number> {
       let [replaced, written] = [0, 0];
@@ -197,6 +211,24 @@ interface PortionWrite {
   readonly importer: NamedPrincipal | undefined;
   /** Called often, with the number of documents written. */
   readonly onBatch: (written: number) => void;
+}
+
+type Judge = NonNullable<ImportOptions['judge']>;
+type Batches = Iterable<readonly { readonly line: number; readonly automation: Automation }[]>;
+
+/** Throws `forbidden` (403) with every line that may not be stored. */
+async function judgeLines(batches: Batches, writer: AutomationWriter, judgeRights: Judge): Promise<void> {
+  const forbidden = createFaults('nothing was changed');
+  for (const batch of batches) {
+    for (const { line, automation: next } of batch) {
+      const current = (await writer.read(next._id))?.automation;
+      await judgeRights({ current, next }).catch((error: unknown) => {
+        if (!(error instanceof GatewayError)) throw error;
+        forbidden.add(line, [{ pointer: '', detail: error.message }]);
+      });
+    }
+  }
+  if (forbidden.count > 0) throw forbidden.error('forbidden');
 }
 
 const opaqueInput = opaqueMembers([inputPointer]);
@@ -265,7 +297,7 @@ function createFaults(unchanged: string) {
       count += 1;
       for (const { pointer, detail } of problems) list.add(`/${line}${pointer}`, `line ${line}: ${detail}`);
     },
-    error(code: 'invalid-request' | 'automation-exists'): GatewayError {
+    error(code: 'automation-exists' | 'forbidden' | 'invalid-request'): GatewayError {
       const lines = count === 1 ? 'A line' : `${count} lines`;
       return new GatewayError(code, `${lines} cannot be imported; ${unchanged}.`, { errors: list.problems });
     },

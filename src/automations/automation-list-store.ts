@@ -3,7 +3,7 @@ import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
-import { hasPerson, matches } from './automation-filter-store.ts';
+import { hasPerson, matches, namesCovered } from './automation-filter-store.ts';
 import { automationOf, documentColumns, documentText, keyColumns } from './automation-row.ts';
 import { type Viewer, visibleTo } from './automation-visibility-store.ts';
 import type { ListOptions } from './list-options.ts';
@@ -54,7 +54,8 @@ function conditionsOf(
   { options: { filters, people = [] }, viewer }: ListRequest,
   matching: Parameters<typeof matches>[1],
 ): readonly (RawBuilder<SqlBool> | undefined)[] {
-  return [visibleTo(viewer), ...filters.map((filter) => matches(filter, matching)), ...people.map(hasPerson)];
+  const covered = viewer.workflows && namesCovered(viewer.workflows, matching);
+  return [visibleTo(viewer), covered, ...filters.map((filter) => matches(filter, matching)), ...people.map(hasPerson)];
 }
 
 function isFiltered({ filters, people }: ListOptions): boolean {

@@ -6,6 +6,8 @@ export interface Viewer {
   /** Group lists do not restrict it. */
   readonly seesAll: boolean;
   readonly groups: readonly string[];
+  /** Globs of workflow ids: it sees only automations that name such a workflow, and in a list perhaps those whose ids differ in case. */
+  readonly workflows?: readonly string[];
 }
 
 /** The condition on `automation` for the documents that the viewer may see; undefined where it sees all. */

@@ -1,7 +1,8 @@
 import type { Principal } from '#access/principal.ts';
+import type { Rights } from '#access/rights.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Automation, AutomationData } from './automation.ts';
-import { mayWrite } from './automation-access.ts';
+import { mayEdit } from './automation-access.ts';
 import { modifierName, refuseTooLarge } from './automation-document.ts';
 import {
   type AutomationPeople,
@@ -74,7 +75,7 @@ export function createWriting({ clock, whyNotWriter }: WritingNeeds) {
 }
 
 /** Pauses and resumes schedules. */
-export function createSteering({ clock, whyNotWriter }: WritingNeeds) {
+export function createSteering({ clock, rights, whyNotWriter }: WritingNeeds & { readonly rights: Rights }) {
   return async (
     writer: AutomationWriter,
     {
@@ -84,7 +85,7 @@ export function createSteering({ clock, whyNotWriter }: WritingNeeds) {
     }: { readonly principal: Principal; readonly steering: 'pause' | 'resume'; readonly stored: StoredAutomation },
   ): Promise<AutomationState> => {
     const { automation: current, people, givenNext } = stored;
-    const writes = mayWrite(principal, current) && (await isWriter(whyNotWriter, principal, current));
+    const writes = mayEdit(rights, principal, 'patchAutomation', current) && (await isWriter(whyNotWriter, principal, current));
     const { nextRunAt: before, ...paused } = current;
     if (steering === 'pause')
       return put(writer, paused, { givenNext, people: peopleAfterPause(people, { by: principal, isWriter: writes }) });

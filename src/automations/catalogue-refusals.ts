@@ -7,8 +7,19 @@ export function notFound(): GatewayError {
 export function notWritable(): GatewayError {
   return new GatewayError(
     'forbidden',
-    'Changing this automation needs the role admin, or the role engineering and membership of one of its gbac.write groups.',
+    'Changing this automation needs the role admin, or the role engineering (or a right that covers its workflow) and membership of one of its gbac.write groups.',
   );
+}
+
+export function notCovered(): GatewayError {
+  return new GatewayError(
+    'forbidden',
+    'No role and no right of yours covers the workflow of this automation, or one without a workflow.',
+  );
+}
+
+export function notImportable(): GatewayError {
+  return new GatewayError('forbidden', 'no role and no right lets you store this automation');
 }
 
 export function notRunnable(): GatewayError {

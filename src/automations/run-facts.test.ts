@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Principal } from '#access/principal.ts';
+import { noRights, testAdmin } from '#access/rights.test-support.ts';
 import { systemClock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
 import { eachStore } from '../../test/support/stores/stores.ts';
@@ -20,7 +21,12 @@ const times = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z', '2027-01-
 const [early, late, later] = times;
 
 function catalogueOn(database: Database): AutomationCatalogue {
-  return createAutomationCatalogue({ database, clock: systemClock, whyNotWriter: () => Promise.resolve(undefined) });
+  return createAutomationCatalogue({
+    database,
+    clock: systemClock,
+    rights: noRights,
+    whyNotWriter: () => Promise.resolve(undefined),
+  });
 }
 
 async function documentsOf(catalogue: AutomationCatalogue, options: Partial<ListOptions> = {}): Promise<readonly Automation[]> {
@@ -36,7 +42,7 @@ async function readOf(catalogue: AutomationCatalogue, id: string): Promise<Autom
 async function importOf(catalogue: AutomationCatalogue, documents: readonly Automation[]): Promise<void> {
   const lines = documents.map((document) => JSON.stringify(document)).join('\n');
   await catalogue.import({
-    principal: admin,
+    principal: testAdmin,
     source: (async function* () {
       yield Buffer.from(lines);
     })(),
@@ -59,7 +65,7 @@ eachStore((store) => {
     assert.deepEqual(await readOf(catalogue, 'a'), { ...a, tag });
     assert.deepEqual(await documentsOf(catalogue), [a, b]);
     const exported: string[] = [];
-    for await (const batch of catalogue.export()) exported.push(...batch);
+    for await (const batch of catalogue.export(testAdmin)) exported.push(...batch);
     assert.deepEqual(exported, [JSON.stringify(a), JSON.stringify(b)]);
     assert.deepEqual(await documentsOf(catalogue, { sort: 'nextRunAt' }), [b, a]);
     assert.deepEqual(await documentsOf(catalogue, { sort: 'lastRunAt', order: -1 }), [a, b]);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Principal } from '#access/principal.ts';
+import { noRights, testAdmin } from '#access/rights.test-support.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { eachStore } from '../../test/support/stores/stores.ts';
 import type { Automation } from './automation.ts';
@@ -22,7 +23,7 @@ function timesOf({ text }: { readonly text: string }): readonly (string | undefi
 
 async function imported(catalogue: AutomationCatalogue, line: string): Promise<void> {
   await catalogue.import({
-    principal,
+    principal: testAdmin,
     source: (async function* () {
       yield Buffer.from(line);
     })(),
@@ -33,6 +34,7 @@ eachStore((store) => {
   test('an automation with cron gets its next time at each write that concerns it, and a pause keeps it paused', async (t) => {
     let now = noon;
     const catalogue = createAutomationCatalogue({
+      rights: noRights,
       whyNotWriter,
       database: await store.open(t),
       clock: { now: () => now, monotonic: () => now },
@@ -61,7 +63,12 @@ eachStore((store) => {
 
   test('an interval counts from a written time, and neither a run nor a copy of the document changes that', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({ whyNotWriter, database, clock: { now: () => noon, monotonic: () => noon } });
+    const catalogue = createAutomationCatalogue({
+      rights: noRights,
+      whyNotWriter,
+      database,
+      clock: { now: () => noon, monotonic: () => noon },
+    });
     const nextRunAt = '2026-01-31T00:00:00.000Z';
     // As a request may have it, in which the gateway ignores the member.
     const given: Automation = { _id: '', name: 'a', repeatInterval: '1 month', nextRunAt, data: { scheduleFrom: '2020' } };
@@ -80,7 +87,7 @@ eachStore((store) => {
     assert.deepEqual(timesOf(await patch({ data: { description: 'e' } })), [undefined, '2026-02-28T00:00']);
     assert.deepEqual(timesOf(await patch({ repeatInterval: '1 month' })), ['2026-05-28T00:00', '2026-02-28T00:00']);
     const exported: string[] = [];
-    for await (const batch of catalogue.export()) exported.push(...batch);
+    for await (const batch of catalogue.export(testAdmin)) exported.push(...batch);
     await imported(catalogue, exported.join('\n'));
     assert.deepEqual((await catalogue.read({ principal, id })).text, exported[0]);
     assert.deepEqual(timesOf(await patch({ repeatInterval: null, nextRunAt: null })), [undefined, undefined]);
@@ -88,7 +95,12 @@ eachStore((store) => {
 
   test('an automation without any first time is never due', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({ whyNotWriter, database, clock: { now: () => noon, monotonic: () => noon } });
+    const catalogue = createAutomationCatalogue({
+      rights: noRights,
+      whyNotWriter,
+      database,
+      clock: { now: () => noon, monotonic: () => noon },
+    });
     assert.deepEqual(timesOf(await catalogue.create({ principal, given: { name: 'a', repeatInterval: '1 day' } })), [
       undefined,
       undefined,
@@ -97,7 +109,12 @@ eachStore((store) => {
 
   test('the ETag of an automation without data stays when its time is written', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({ whyNotWriter, database, clock: { now: () => noon, monotonic: () => noon } });
+    const catalogue = createAutomationCatalogue({
+      rights: noRights,
+      whyNotWriter,
+      database,
+      clock: { now: () => noon, monotonic: () => noon },
+    });
     await imported(catalogue, '{"_id":"a","name":"a"}');
     const { tag } = await catalogue.read({ principal, id: 'a' });
     const patch = { nextRunAt: '2026-06-01T00:00:00Z' };
@@ -107,7 +124,12 @@ eachStore((store) => {
 
   test('an import keeps the digits of an input, and a run fact finds its place after one that looks like a document', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({ whyNotWriter, database, clock: { now: () => noon, monotonic: () => noon } });
+    const catalogue = createAutomationCatalogue({
+      rights: noRights,
+      whyNotWriter,
+      database,
+      clock: { now: () => noon, monotonic: () => noon },
+    });
     const input = '{"big":18446744073709551615,"one":1.0,"x":{"y":1e400},"data":{"scheduleFrom":"s"},"repeatInterval":"1 day"}';
     const line = `{"_id":"a","name":"a","data":{"input":${input}}}`;
     await imported(catalogue, line);
@@ -122,7 +144,12 @@ eachStore((store) => {
 
   test('a merge patch that gives an automation two schedules is refused, and names both', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({ whyNotWriter, database, clock: { now: () => noon, monotonic: () => noon } });
+    const catalogue = createAutomationCatalogue({
+      rights: noRights,
+      whyNotWriter,
+      database,
+      clock: { now: () => noon, monotonic: () => noon },
+    });
     const { id } = await catalogue.create({ principal, given: { name: 'a', repeatInterval: '1 day' } });
     const patch = { data: { cron: '0 5 * * *' } };
     await assert.rejects(catalogue.patch({ principal, id, preconditions, patch }), (error) => {

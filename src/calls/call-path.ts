@@ -1,4 +1,4 @@
-import type { CustomRoleOptions } from '#access/access-options.ts';
+import type { CustomRoleOptions, Entrance } from '#access/access-options.ts';
 import type { ApprovalRule } from '#access/approval-options.ts';
 import type { AdapterInstances } from '#adapters/adapter-instances.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -46,7 +46,9 @@ export function createCallPath(options: CallPathOptions): CallPath {
     async perform(call, context) {
       const { record, answerable, via = ['http'] } = context;
       const { principal } = record;
-      const asked: AskedCall = { ...rulesOf(options), principal, answerable, via, at: record.clock.now(), call: traitsOf(call) };
+      const at = record.clock.now();
+      const traits = traitsOf(call, entranceOf(via));
+      const asked: AskedCall = { ...rulesOf(options), principal, answerable, via, at, call: traits };
       const decision = decideCall(asked, () => relayedCall(call, { asked, record }, options));
       record.note({ rule: decision.rule });
       if (!decision.allowed) throw decision.refusal;
@@ -65,6 +67,11 @@ export function createCallPath(options: CallPathOptions): CallPath {
       }
     },
   };
+}
+
+/** Where rights count: a run that an MCP client started calls as any run does. */
+function entranceOf(via: readonly Entrance[]): Entrance {
+  return via.includes('run') ? 'run' : (via[0] ?? 'http');
 }
 
 function rulesOf({ customRoles, approvalRules }: CallPathOptions): Pick<AskedCall, 'customRoles' | 'approvalRules'> {
@@ -125,7 +132,7 @@ function hopRefusal(
   origin: string,
 ): (hop: { readonly method: OutboundCall['method']; readonly url: URL }) => GatewayError | undefined {
   return ({ method, url }) => {
-    const hop: AskedCall = { ...asked, call: { ...asked.call, method, path: url.pathname } };
+    const hop: AskedCall = { ...asked, call: { ...asked.call, method, path: url.pathname, destination: url.origin } };
     const decision = decidePermission(hop);
     if (decision.allowed) return unapproved({ asked, origin }, hop, url);
     const detail = `The far side redirects to ${method} ${url.origin}${url.pathname}, and you may not call that. ${decision.reason}`;

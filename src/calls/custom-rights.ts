@@ -1,5 +1,6 @@
-import type { CustomRoleOptions, RightOptions } from '#access/access-options.ts';
-import type { CustomRole, Principal } from '#access/principal.ts';
+import type { CustomRoleOptions, Entrance, RightOptions } from '#access/access-options.ts';
+import type { Principal } from '#access/principal.ts';
+import { countsAt, findRight, type Mismatch, namesOperation, type RightDecision } from '#access/rights.ts';
 import { matchesPaths } from '#adapters/path-rights.ts';
 import type { OutboundCall } from '#outbound/outbound-call.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
@@ -13,53 +14,52 @@ export interface CallTraits {
   readonly method: OutboundCall['method'] | undefined;
   /** The orchestrator's path, or the path of a restCall's URI. */
   readonly path: string | undefined;
+  /** The origin of a restCall's URI. */
+  readonly destination?: string | undefined;
+  readonly entrance?: Entrance | undefined;
 }
 
-export function traitsOf(call: Call): CallTraits {
+export function traitsOf(call: Call, entrance: Entrance): CallTraits {
   const { operation } = call;
-  if (operation !== 'restCall') return { operation, adapter: call.adapter, method: methodOf(call), path: call.params.path };
+  if (operation !== 'restCall')
+    return { operation, adapter: call.adapter, method: methodOf(call), path: call.params.path, entrance };
   const { verb, destination } = call.request;
-  return { operation, adapter: undefined, method: verb, path: destination.pathname };
+  const { pathname: path, origin } = destination;
+  return { operation, adapter: undefined, method: verb, path, destination: origin, entrance };
 }
-
-/** The first part of `right` that does not match the call; undefined where all do. */
-type Mismatch = 'route' | 'adapter instance' | 'method' | 'path';
 
 /** Whether a right of the principal's own roles allows a call. */
-type RightDecision =
-  | { readonly allowed: true; readonly role: CustomRole /** The index in `allows`. */; readonly right: number }
-  /** `reason`: a sentence about the right that comes closest; undefined where the principal has no role with rights. */
-  | { readonly allowed: false; readonly reason: string | undefined };
-
-/** The first right, in the order of the configuration, that matches. A role that the configuration no longer has allows nothing. */
 export function decideRights(roles: readonly CustomRoleOptions[], principal: Principal, call: CallTraits): RightDecision {
-  let closest: { readonly name: string; readonly mismatch: Mismatch } | undefined;
-  for (const { name, allows } of roles) {
-    if (!principal.roles.includes(name)) continue;
-    for (const [right, options] of allows.entries()) {
-      const mismatch = mismatchOf(options, call);
-      if (mismatch === undefined) return { allowed: true, role: name, right };
-      if (closest === undefined || order.indexOf(mismatch) > order.indexOf(closest.mismatch))
-        closest = { name: rightName(name, right), mismatch };
-    }
+  return findRight(roles, principal, (right) => mismatchOf(right, call));
+}
+
+function mismatchOf(right: RightOptions, call: CallTraits): Mismatch | undefined {
+  const { operation, method, path, entrance } = call;
+  if (!namesOperation(right, operation)) return 'route';
+  if (!countsAt(right, entrance)) return 'entrance';
+  const elsewhere = mismatchOfTarget(right, call);
+  if (elsewhere === 'adapter instance') return elsewhere;
+  if (!matchesOne(right.methods, method)) return 'method';
+  if (elsewhere !== undefined) return elsewhere;
+  return right.paths.length === 0 || path === undefined || matchesPaths(right.paths, path) ? undefined : 'path';
+}
+
+/** A restCall has no adapter instance, and a call to one has no destination of its own: a right that names some never allows it. */
+function mismatchOfTarget({ adapters, destinations }: RightOptions, call: CallTraits): Mismatch | undefined {
+  if (call.operation !== 'restCall') {
+    if (!matchesOne(adapters, call.adapter)) return 'adapter instance';
+    return destinations.length === 0 ? undefined : 'destination';
   }
-  if (closest === undefined) return { allowed: false, reason: undefined };
-  return { allowed: false, reason: `No right of your own roles allows it: ${closest.name} has another ${closest.mismatch}.` };
+  if (adapters.length > 0) return 'adapter instance';
+  return destinations.length === 0 || call.destination === undefined || isAmong(destinations, call.destination)
+    ? undefined
+    : 'destination';
 }
 
-/** How the audit log and messages name a right. */
-export function rightName(role: CustomRole, right: number): string {
-  return `role ${role}, allows[${right}]`;
-}
-
-const order: readonly Mismatch[] = ['route', 'adapter instance', 'method', 'path'];
-
-function mismatchOf({ routes, adapters, methods, paths }: RightOptions, call: CallTraits): Mismatch | undefined {
-  const { operation, adapter, method, path } = call;
-  if (!matchesOne(routes, operation)) return 'route';
-  if (operation === 'restCall' ? adapters.length > 0 : !matchesOne(adapters, adapter)) return 'adapter instance';
-  if (!matchesOne(methods, method)) return 'method';
-  return paths.length === 0 || path === undefined || matchesPaths(paths, path) ? undefined : 'path';
+/** Each destination is a host in any case, with any port, or an origin. */
+function isAmong(destinations: readonly string[], origin: string): boolean {
+  const { hostname } = new URL(origin);
+  return destinations.some((destination) => destination === origin || destination === hostname);
 }
 
 /** Whether the list has the name. An empty list has any, and a name that is not known yet is in any list. */

@@ -2,13 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { CustomRoleOptions, RightOptions } from '#access/access-options.ts';
-import { rightMethods, rightRoutes } from '#access/access-options.ts';
+import { rightMethods } from '#access/access-options.ts';
+import { relayOperations } from '#access/operations.ts';
 import { roles as builtInRoles, customRole, type Principal, type RoleName } from '#access/principal.ts';
 import type { CallTraits } from './custom-rights.ts';
 import { type AskedCall, callRoles, decideCall, decidePermission } from './decide-call.ts';
 
-const any: RightOptions = { routes: [], adapters: [], paths: [], methods: [] };
+const any: RightOptions = { routes: [], adapters: [], paths: [], methods: [], destinations: [], workflows: [], via: [] };
 const devices: RightOptions = {
+  ...any,
   routes: ['restQuery'],
   adapters: ['Local NSO'],
   paths: ['restconf/data/tailf-ncs:devices/**'],
@@ -44,7 +46,7 @@ function askedOf(call: Partial<CallTraits>, more: Partial<AskedCall> = {}): Aske
 
 test('a right allows exactly the calls that match all of its lists', () => {
   const paths = [query.path, 'restconf/data/other', undefined];
-  for (const operation of rightRoutes) {
+  for (const operation of relayOperations) {
     for (const adapter of ['Local NSO', 'Other']) {
       for (const method of rightMethods) {
         for (const path of paths) {
@@ -134,17 +136,20 @@ test('the rules of the destination are asked after a right, and both are on reco
 
 const somePath = fc.constantFrom('a', 'a/b', 'a/b/c', 'a/%62', 'x', '');
 const someRight: fc.Arbitrary<RightOptions> = fc.record({
-  routes: fc.subarray([...rightRoutes]),
+  routes: fc.subarray([...relayOperations]),
   adapters: fc.subarray(['one', 'two']),
   paths: fc.subarray(['a/*', '**/c', 'x', '**']),
   methods: fc.subarray([...rightMethods]),
+  destinations: fc.constant([]),
+  workflows: fc.constant([]),
+  via: fc.constant([]),
 });
 const someRoles = fc
   .array(fc.array(someRight, { maxLength: 3 }), { minLength: 1, maxLength: 4 })
   .map((allows) => allows.map((rights, index) => roleOf(`role-${index}`, ...rights)));
 const someCall: fc.Arbitrary<CallTraits> = fc
   .record({
-    operation: fc.constantFrom(...rightRoutes),
+    operation: fc.constantFrom(...relayOperations),
     adapter: fc.constantFrom('one', 'two', 'three'),
     method: fc.constantFrom(...rightMethods),
     path: somePath,
@@ -203,4 +208,28 @@ test('an early question refuses only what no method and no path could make allow
       assert.ok(early || !decidePermission({ principal, customRoles, call }).allowed);
     }),
   );
+});
+
+test('a right with destinations allows a restCall to these hosts and origins, and no call to an adapter instance', () => {
+  const right = { destinations: ['tickets.example.net', 'https://a.example:8443'] };
+  const allowed = (call: Partial<CallTraits>): boolean =>
+    decidePermission(askedOf(call, { customRoles: [roleOf('noc', { ...any, ...right })] })).allowed;
+  const to = (destination: string | undefined): boolean => allowed({ operation: 'restCall', adapter: undefined, destination });
+  for (const origin of ['https://tickets.example.net', 'http://tickets.example.net:8080', 'https://a.example:8443', undefined])
+    assert.equal(to(origin), true, `${origin}`);
+  for (const origin of [
+    'https://a.example',
+    'http://a.example:8443',
+    'https://x.tickets.example.net',
+    'https://tickets.example.net.evil.example',
+  ])
+    assert.equal(to(origin), false, origin);
+  assert.equal(allowed({}), false);
+});
+
+test('a right that counts in runs alone allows no call by hand', () => {
+  const customRoles = [roleOf('noc', { ...any, via: ['run'] })];
+  assert.equal(decidePermission(askedOf({ entrance: 'run' }, { customRoles })).allowed, true);
+  assert.equal(decidePermission(askedOf({ entrance: 'http' }, { customRoles })).allowed, false);
+  assert.equal(decidePermission(askedOf({ entrance: 'mcp' }, { customRoles })).allowed, false);
 });

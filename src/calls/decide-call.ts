@@ -1,20 +1,17 @@
 import type { CustomRoleOptions, Entrance } from '#access/access-options.ts';
 import type { ApprovalRule } from '#access/approval-options.ts';
 import { decide } from '#access/decide.ts';
+import { operations } from '#access/operations.ts';
 import { roles as allRoles, type CustomRole, type Principal, type Role } from '#access/principal.ts';
+import { rightName } from '#access/rights.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { CallOperation, RuleDecision } from '#relay/relayed-call.ts';
 import { neededApprovals } from './approval-rules.ts';
-import { type CallTraits, decideRights, rightName } from './custom-rights.ts';
+import { type CallTraits, decideRights } from './custom-rights.ts';
 
-/** Who may make which call (docs/reference/specification-coverage.md, "Authentication"). Roles of the operator add rights to it. */
-export const callRoles: Readonly<Record<CallOperation, readonly Role[]>> = {
-  restCall: ['admin', 'engineering'],
-  restAction: ['admin'],
-  restQuery: ['admin'],
-  restRequest: ['admin'],
-};
+/** Who may make which call. Roles of the operator add rights to it. */
+export const callRoles: Readonly<Record<CallOperation, readonly Role[]>> = operations;
 
 /** Who asks for which call, and the rules of the operator for all calls. */
 export interface AskedCall extends AskedPermission {

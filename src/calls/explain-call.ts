@@ -20,6 +20,7 @@ export interface CallQuestion {
   readonly method?: OutboundCall['method'] | undefined;
   /** The orchestrator's path. For restCall the URI, or its path alone. */
   readonly path?: string | undefined;
+  /** The entrance of the call. Absent: rights count as over HTTP, and an approval rule for any entrance matches. */
   readonly via?: Entrance | undefined;
   /** When the call would be made: milliseconds since the epoch. Absent: now. */
   readonly at?: number | undefined;
@@ -73,13 +74,14 @@ export function explainCall(
   return { ...answerOf(decision, judged), approvals, permission: decision.permission };
 }
 
-function readRestCall({ adapter, method, path }: CallQuestion, problems: RequestProblem[]): Judged {
+function readRestCall({ adapter, method, path, via: entrance = 'http' }: CallQuestion, problems: RequestProblem[]): Judged {
   if (adapter !== undefined)
     problems.push({ pointer: '/adapter', detail: 'has no meaning here: restCall has no adapter instance' });
   const isWhole = path !== undefined && /^[a-z][a-z0-9+.-]*:/iu.test(path);
   const url = path === undefined ? undefined : readUrl(isWhole ? path : withSomeHost(path), problems);
-  const call: CallTraits = { operation: 'restCall', adapter: undefined, method, path: url?.pathname };
-  return { call, adapter: undefined, url: isWhole ? url : undefined };
+  const whole = isWhole ? url : undefined;
+  const target = { adapter: undefined, method, path: url?.pathname, destination: whole?.origin };
+  return { call: { operation: 'restCall', ...target, entrance }, adapter: undefined, url: whole };
 }
 
 function readUrl(uri: string, problems: RequestProblem[]): URL | undefined {
@@ -95,7 +97,7 @@ function withSomeHost(path: string): string {
 }
 
 function readOrchestratorCall(question: CallQuestion, { adapters }: CallRules, problems: RequestProblem[]): Judged {
-  const { route: operation, adapter: name, path } = question;
+  const { route: operation, adapter: name, path, via: entrance = 'http' } = question;
   const adapter = adapters.find((each) => each.name === name);
   if (name !== undefined && adapter === undefined) problems.push({ pointer: '/adapter', detail: unknownAdapter(adapters) });
   const fixed = fixedMethod(operation);
@@ -103,7 +105,7 @@ function readOrchestratorCall(question: CallQuestion, { adapters }: CallRules, p
     problems.push({ pointer: '/method', detail: `is always ${fixed} for ${operation}` });
   const problem = path === undefined ? undefined : pathProblem(path);
   if (problem !== undefined) problems.push({ pointer: '/path', detail: problem });
-  return { call: { operation, adapter: name, method: fixed ?? question.method, path }, adapter, url: undefined };
+  return { call: { operation, adapter: name, method: fixed ?? question.method, path, entrance }, adapter, url: undefined };
 }
 
 function unknownAdapter(adapters: CallRules['adapters']): string {

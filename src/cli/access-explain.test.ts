@@ -74,13 +74,14 @@ test('explain judges a restCall by the outbound policy, and says what it did not
 });
 
 test('explain reports every problem of its question, and exits with 2', async (t) => {
-  const { code, out, err } = await explain(t, '--roles=nock', '--route=whoami', '--method=GETS');
+  const { code, out, err } = await explain(t, '--roles=nock', '--route=whoareyou', '--method=GETS', '--via=htp');
   assert.equal(out, '');
   assert.equal(
     err,
     `orchestration-gateway explain: --roles is no role; there are admin, engineering, other, readonly, apiread, noc
-orchestration-gateway explain: --route relays no call; there are restCall, restAction, restQuery, restRequest
+orchestration-gateway explain: --route is no operationId of /openapi.json
 orchestration-gateway explain: --method is none of DELETE, GET, PATCH, POST, PUT
+orchestration-gateway explain: --via is none of http, run, mcp
 `,
   );
   assert.equal(code, 2);
@@ -91,4 +92,28 @@ orchestration-gateway explain: --method is none of DELETE, GET, PATCH, POST, PUT
     unknown.err,
     /--adapter is no adapter instance; there are "Local NSO"\n.*--method is always GET.*\n.*--path has a \.\./u,
   );
+});
+
+test('explain judges an operation that relays no call, and a workflow with each call of it', async (t) => {
+  const readable = await explain(t, '--roles=admin', '--route=listAudit');
+  assert.match(readable.out, /^allowed: role admin\nThe role admin allows this\.\n/u);
+  assert.equal(readable.code, 0);
+  const denied = await explain(t, '--principal=ann', '--route=listAudit');
+  assert.match(denied.out, /^denied: roles of listAudit\n.*No right of your own roles allows it: .* has another route\.\n/u);
+  const workflow = `document: { dsl: 1.0.3, namespace: lab, name: a, version: 1.0.0 }
+do: [{ a: { call: http, with: { method: GET, endpoint: https://a.example } } }, { b: { call: orchestratorAction, with: { adapter: A, params: { path: x, accept: a/b } } } }]
+`;
+  const files = { 'gateway.yaml': configuration, 'a.yaml': workflow };
+  const judged = (roles: string) =>
+    runCommandLine(t, ['explain', `--roles=${roles}`, '--route=createWorkflow', '--workflow=a.yaml'], { files });
+  const refused = await judged('engineering');
+  assert.match(
+    refused.out,
+    /^denied: role engineering\nThe caller gets 403 forbidden: \/do\/1\/b calls orchestratorAction: This needs the role admin/u,
+  );
+  assert.equal(refused.code, 1);
+  assert.match((await judged('admin')).out, /^allowed: role admin\nEach call of the document is allowed in a run\.\n/u);
+  const missing = await explain(t, '--roles=admin', '--route=createWorkflow', '--workflow=none.yaml');
+  assert.match(missing.err, /^none\.yaml:1:1: the file .* does not exist\n$/u);
+  assert.equal(missing.code, 2);
 });

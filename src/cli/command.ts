@@ -53,6 +53,8 @@ export interface ExplainQuestion extends AskedPrincipal {
   readonly method?: string | undefined;
   readonly path?: string | undefined;
   readonly via?: string | undefined;
+  /** The text of a workflow document. */
+  readonly workflow?: string | undefined;
 }
 
 export type ExplainAnswer =

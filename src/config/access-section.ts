@@ -105,7 +105,7 @@ export const accessSection = mapping(
       '[]',
       'OpenID Connect issuers whose bearer tokens the gateway accepts.',
     ),
-    roles: defaulted(customRoleList, '[]', 'Roles of your own. They add rights to relay calls, and take none.'),
+    roles: defaulted(customRoleList, '[]', 'Roles of your own. They add rights to operations, and take none.'),
   },
   clientsAreNoUsers,
   rolesAreDefined,

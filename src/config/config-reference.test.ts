@@ -27,6 +27,7 @@ const expectedKeys = [
   ...members('access.oidc[]', 'issuer', 'audience', 'rolesClaim', 'groupsClaim', 'algorithms', 'remember', 'consoleClientId'),
   ...members('access.roles[]', 'name', 'allows'),
   ...members('access.roles[].allows[]', 'routes', 'adapters', 'paths', 'methods'),
+  ...members('access.roles[].allows[]', 'destinations', 'workflows', 'via'),
   ...members('outbound', 'allow', 'deny', 'timeouts', 'responseLimit', 'redirects', 'tls', 'proxy'),
   ...['outbound', 'adapters[]'].flatMap((parent) => [
     ...members(`${parent}.timeouts`, 'dns', 'connect', 'firstByte', 'idle', 'total'),

@@ -79,11 +79,14 @@ access:
 #      algorithms: [RS256, ES256, EdDSA]
 #      remember: 30d # how long the roles and groups of a person's last token count for its schedules and workflows
 #      consoleClientId: gateway-console # a public client: people log in to the console by this issuer
-  # Roles of your own add rights to relay calls. An empty list matches anything.
+  # Roles of your own add rights to operations, by their operationId. Without routes a right is about the four that relay calls.
+  # Any other empty list matches anything.
 #  roles:
 #    - name: noc
 #      allows:
 #        - { routes: [restQuery], adapters: [Local NSO], paths: ["restconf/data/tailf-ncs:devices/**"], methods: [] }
+#        - { routes: [restCall], destinations: [tickets.example.net], via: [run] } # in runs alone
+#        - { routes: [listAutomations, runAutomation, listRuns, readRun], workflows: ["noc.*"] }
 `;
 }
 

@@ -1,10 +1,11 @@
-import { entrances, rightMethods, rightRoutes } from '#access/access-options.ts';
+import { entrances } from '#access/access-options.ts';
 import type { SelfApproval } from '#access/approval-options.ts';
+import { relayOperations } from '#access/operations.ts';
 import { roles as builtInRoles, customRole, isRole, type RoleName } from '#access/principal.ts';
 import { didYouMean } from '#yaml/nearest.ts';
 import { listed, shown } from '#yaml/wording.ts';
-import { pathGlobs } from './path-globs.ts';
 import { itemsOf, memberOf, type Place, scalarOf, wrongKind } from './place.ts';
+import { callLists, right } from './right-shape.ts';
 import { choice, duration, integer, label, type Parsed, text } from './scalar-shapes.ts';
 import { type Check, defaulted, isUntagged, list, mapping, optional, required, type Shape, unique } from './shape.ts';
 import { isBefore, timestamp } from './timestamp-shape.ts';
@@ -22,38 +23,12 @@ const roleName = text({
   },
 });
 
-/** Lists that a call must match. `adapters`: what an adapter instance means for `restCall`. */
-const callLists = (adaptersMeaning: string) => ({
-  routes: defaulted(
-    list(choice(...rightRoutes), { checks: [unique()] }),
-    '[]',
-    'Routes that relay a call, by their operationId. Empty: any of them.',
-  ),
-  adapters: defaulted(
-    list(label({ type: 'adapter instance', example: 'Local NSO' }), { checks: [unique()] }),
-    '[]',
-    `Adapter instances. Empty: any. ${adaptersMeaning}`,
-  ),
-  paths: defaulted(
-    pathGlobs,
-    '[]',
-    'Globs of the paths, as in `allowPaths`. For `restCall` they match the path of the `uri`. Empty: any path.',
-  ),
-  methods: defaulted(
-    list(choice(...rightMethods), { checks: [unique()] }),
-    '[]',
-    'Methods at the far side: `restQuery` is GET, `restAction` is POST. Empty: any.',
-  ),
-});
-
 export const groupList = list(label({ type: 'group', example: 'network-team', atMost: 256 }), { checks: [unique()] });
-
-const right = mapping(callLists('A right with adapter instances never allows `restCall`.'));
 
 export const customRoleList = list(
   mapping({
     name: required(roleName, 'Name of the role, for `roles` of users and clients, and for the roles claim of issuers.'),
-    allows: defaulted(list(right), '[]', 'Rights of the role. Each allows the relayed calls that match all of its lists.'),
+    allows: defaulted(list(right), '[]', 'Rights of the role. Each allows the operations that match all of its lists.'),
   }),
   { checks: [unique('name')] },
 );
@@ -95,6 +70,11 @@ export const approvalRuleList = list(
       when: defaulted(
         mapping(
           {
+            routes: defaulted(
+              list(choice(...relayOperations), { checks: [unique()] }),
+              '[]',
+              'Routes that relay a call, by their operationId. Empty: any of them.',
+            ),
             ...callLists('A rule with adapter instances never matches `restCall`.'),
             roles: defaulted(roleList, '[]', 'Roles of the caller. Empty: any. Calls of runs match in any case.'),
             via: defaulted(
@@ -157,7 +137,9 @@ export const rightsMatchAdapters: Check = (root) => {
 
 function matchesCalls(place: Place, names: readonly string[], nothing: string): void {
   const adapters = itemsIn(place, 'adapters');
-  const routes = itemsIn(place, 'routes').map(scalarOf);
+  const routes = itemsIn(place, 'routes')
+    .map(scalarOf)
+    .filter((route) => relayOperations.some((known) => known === route));
   for (const adapter of adapters) {
     const name = scalarOf(adapter);
     if (typeof name !== 'string' || names.includes(name)) continue;

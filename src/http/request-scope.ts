@@ -11,6 +11,7 @@ import type { CallContext } from '#calls/call-context.ts';
 import { type CallOrigin, CallRecord } from '#calls/call-record.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 import { newRequestId, preferredWait, receivedRequestId } from './admission/request-checks.ts';
+import { accessOf } from './route.ts';
 import type { FoundRoute } from './route-table.ts';
 
 /** What is known of one inbound request from its head to the end of its reply: the HTTP around its record. */
@@ -61,7 +62,7 @@ export class RequestScope implements CallContext, CallOrigin {
     this.routePattern = found?.route.url;
     this.route = found?.name;
     this.isRecorded = found?.route.recorded ?? false;
-    this.isPrivate = found !== undefined && found.route.access !== 'everyone';
+    this.isPrivate = found !== undefined && accessOf(found.route) !== 'everyone';
     this.publicPath = options.publicPath;
     this.operation = found?.route.operation;
     this.method = request.method ?? '';

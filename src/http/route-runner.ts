@@ -1,5 +1,6 @@
 import type { Access } from '#access/access.ts';
-import { decide } from '#access/decide.ts';
+import { isOperation, type Operation } from '#access/operations.ts';
+import type { Principal } from '#access/principal.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -16,12 +17,13 @@ import { writeReply } from './reply-writer.ts';
 import { type BodyReader, bodyReader, type ReadBody, readQuery } from './request-reader.ts';
 import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
-import { bodyMediaTypes, isOptional, type Route, type RouteReply } from './route.ts';
+import { accessOf, bodyMediaTypes, isOptional, type Route, type RouteReply } from './route.ts';
 import type { ServedRequest } from './served-request.ts';
 import { hasBody, readWhole } from './whole-body.ts';
 
 export interface RouteRunnerOptions {
   readonly access: Access;
+  readonly admits: Admit;
   readonly clock: Clock;
   readonly log: Log;
   readonly pressure: Pressure;
@@ -32,6 +34,16 @@ export interface RouteRunnerOptions {
   readonly rateLimit: () => RateLimit | undefined;
   readonly server: { readonly requestBodyLimit: number };
 }
+
+/**
+ * Whether a role or a right lets a caller use an operation, as far as it is known before the body is read. `reason` is for the caller.
+ * `adapter`: the adapter instance in the path.
+ */
+export type Admit = (asked: {
+  readonly principal: Principal;
+  readonly operation: Operation;
+  readonly adapter: string | undefined;
+}) => { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
 /**
  * Serves the requests of a route. The order of the checks is fixed: site, authentication, role, precondition, size and media type, overload.
@@ -145,17 +157,18 @@ function count({ caller }: ServedRequest, { rateLimit }: RouteRunnerOptions): vo
 async function admit(route: Route, request: ServedRequest, options: RouteRunnerOptions): Promise<void> {
   const { raw, scope } = request;
   const { access, names, pressure } = options;
-  const asksSession = route.access !== 'everyone' && route.onlyEnds !== true;
+  const isOpen = accessOf(route) === 'everyone';
+  const asksSession = !isOpen && route.onlyEnds !== true;
   refuseCrossSite(raw, names, asksSession ? access.cookieName : undefined);
-  if (route.access !== 'everyone') {
+  if (!isOpen) {
     const { authorization, cookie } = raw.headers;
     const { sourceAddress, requestId } = scope;
     const isOwnHost = (): boolean => names.isHost(raw);
     request.caller = await access.authenticate({ authorization, cookie, isOwnHost, sourceAddress, requestId });
     scope.record.principal = request.caller.principal;
-    refuseRole(route, request);
+    refuseCaller(route, request, options);
   }
-  route.precondition?.(request.params);
+  route.precondition?.(request.params, scope.record.principal);
   if (route.body !== undefined) {
     checkDeclaredLength(raw, bodyLimitOf(route, options));
     if (!isOptional(route.body) || hasBody(raw)) checkMediaType(raw, bodyMediaTypes(route.body));
@@ -173,9 +186,9 @@ function bodyLimitOf({ body }: Route, { server }: RouteRunnerOptions): number {
 
 const unusedBody = 16_384;
 
-function refuseRole({ access, admits }: Route, { scope, params }: ServedRequest): void {
-  if (access === 'everyone' || access === 'callers') return;
-  const { principal } = scope.record;
-  const decision = admits === undefined ? decide({ principal, roles: access }) : admits(principal, params);
+/** The one place where the role or the right to an operation is asked. The parts behind a route judge its object. */
+function refuseCaller({ docs: { operationId } }: Route, { scope, params }: ServedRequest, { admits }: RouteRunnerOptions): void {
+  if (!isOperation(operationId)) return;
+  const decision = admits({ principal: scope.record.principal, operation: operationId, adapter: params['adapterId'] });
   if (!decision.allowed) throw new GatewayError('forbidden', decision.reason);
 }

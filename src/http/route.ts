@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Principal, Role } from '#access/principal.ts';
+import { isOperation, type Operation, type OperationAccess, operations } from '#access/operations.ts';
+import type { Principal } from '#access/principal.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import type { GatewayError, RequestProblem } from '#base/gateway-error.ts';
 import type { JsonSchema } from '#base/json-schema.ts';
@@ -7,22 +8,15 @@ import type { CallContext } from '#calls/call-context.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 import type { RelayReply } from './rendering/rendering.ts';
 
-/** Who may call a route: everyone, every authenticated caller, or callers with one of the roles. */
-export type RouteAccess = 'everyone' | 'callers' | readonly Role[];
-
-/** Whether a caller may call a route; `reason` is for the caller. */
-type Admission = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
-
 /** One route. The server serves it; the OpenAPI document and the role matrix are made from it. */
 export interface Route extends RouteTraits {
   readonly method: 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
   /** With `:name` for path parameters. */
   readonly url: string;
-  readonly access: RouteAccess;
-  /** Asked in place of `access` where not the role alone decides. It is asked before the body is read. */
-  readonly admits?: (principal: Principal, params: Readonly<Record<string, string>>) => Admission;
+  /** Open to everyone, against the table of operations. */
+  readonly open?: boolean;
   /** Checked before the body is read: throws a GatewayError, such as `adapter-not-found`. */
-  readonly precondition?: (params: Readonly<Record<string, string>>) => void;
+  readonly precondition?: (params: Readonly<Record<string, string>>, principal: Principal) => void;
   readonly body?: JsonBody | FormBody | StreamBody | DocumentBody;
   /** True for the names of the query parameters that the route takes; where absent, any query parameter is refused. */
   readonly query?: (name: string) => boolean;
@@ -36,6 +30,12 @@ export interface Route extends RouteTraits {
   /** The operation of a route that relays calls; they are counted by their outcome. */
   readonly operation?: CallOperation;
   readonly docs: RouteDocs;
+}
+
+/** Who may call the route without a right of its own. */
+export function accessOf({ open = false, docs: { operationId } }: Pick<Route, 'open' | 'docs'>): OperationAccess {
+  if (open) return 'everyone';
+  return isOperation(operationId) ? operations[operationId] : [];
 }
 
 /** How the front door treats the requests of a route. */
@@ -179,7 +179,8 @@ export function json(status: number, value: unknown, headers: Readonly<Record<st
 export interface RouteDocs {
   /** OpenAPI's tag. */
   readonly tag: 'relay' | 'automations' | 'workflows' | 'forms' | 'runs' | 'approvals' | 'access' | 'operations';
-  readonly operationId: string;
+  /** Says who may call the route. A path: a page of the console, which is no operation. */
+  readonly operationId: Operation | `/${string}`;
   readonly summary: string;
   readonly description?: string;
   /** Request headers that the route reads. */

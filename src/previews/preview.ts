@@ -1,3 +1,4 @@
+import type { Entrance } from '#access/access-options.ts';
 import type { Principal } from '#access/principal.ts';
 import type { DryRunFormat, Preview } from '#adapters/dry-runs.ts';
 import type { KnownAdapters } from '#adapters/known-adapters.ts';
@@ -20,6 +21,8 @@ import { readPreview } from './read-preview.ts';
 export interface PreviewContext {
   /** The call is decided by the rights of this principal, which should be the one whose call it is. */
   readonly principal: Principal;
+  /** The entrance of the call. */
+  readonly entrance: Entrance;
   /** See CallContext. */
   readonly answerable?: readonly Principal[] | undefined;
   /** Of the request; the record of the dry run has the same id. */
@@ -129,14 +132,16 @@ function openRecord(operation: string, context: PreviewContext, { audit, clock, 
 /** What the call path sees of the request in whose course the preview is taken. */
 class PreviewCall implements CallContext {
   readonly record: CallRecord;
+  readonly via: readonly Entrance[];
   readonly answerable?: readonly Principal[];
   readonly wait: number;
   readonly #signal: AbortSignal | undefined;
   readonly #leave = (): void => this.end(false);
   #whenEnded: (complete: boolean) => void = () => {};
 
-  constructor(record: CallRecord, { answerable, wait = longestWait, signal }: PreviewContext) {
+  constructor(record: CallRecord, { entrance, answerable, wait = longestWait, signal }: PreviewContext) {
     this.record = record;
+    this.via = [entrance];
     if (answerable !== undefined) this.answerable = answerable;
     this.wait = Math.min(wait, longestWait);
     this.#signal = signal;

@@ -1,39 +1,62 @@
-import { hasRole, type Principal } from '#access/principal.ts';
+import type { Operation } from '#access/operations.ts';
+import type { Principal } from '#access/principal.ts';
+import type { Rights } from '#access/rights.ts';
 import type { Automation } from '#automations/automation.ts';
-import { mayRun, maySee, writingRoles } from '#automations/automation-access.ts';
+import { isReader, mayRunByRole, type RunningOperation, seesByRole } from '#automations/automation-access.ts';
 import type { Clock } from '#base/clock.ts';
+import type { StoredRunSummary } from './run-queries.ts';
 import type { EventRecord } from './run-records.ts';
 import type { RunStore } from './run-store.ts';
 
-/** Whether the principal may see runs of the automation. Its own runs it may see in any case. */
-export function seesRunsOf(principal: Principal, automation: Automation): boolean {
-  return maySee(principal, automation) || mayRun(principal, automation);
+/** What shows a run, or something of it. */
+export type RunReading = Extract<
+  Operation,
+  'followEvents' | 'followRun' | 'listRunCalls' | 'listRunTasks' | 'listRuns' | 'readRun'
+>;
+
+/** Whether the roles and groups of the principal show it the runs of the automation. Its own runs it may see in any case. */
+function seesRunsByRole(principal: Principal, automation: Automation): boolean {
+  return seesByRole(principal, automation) || mayRunByRole(principal, automation);
 }
 
-/** Whether the principal may see a run. `owner`: the id of the run's principal. `automation`: undefined where it was deleted. */
+interface SeenRun {
+  /** The id of the run's principal. */
+  readonly owner: string | undefined;
+  /** The id of the run's workflow, which rights are about: the automation may name another one by now. */
+  readonly workflow: string | undefined;
+  /** Undefined where it was deleted. */
+  readonly automation: Automation | undefined;
+}
+
+/** Whether the principal may see a run: by a role, as its owner, or by a right to the operation. */
 export function seesRun(
-  principal: Principal,
-  { owner, automation }: { readonly owner: string | undefined; readonly automation: Automation | undefined },
+  rights: Rights,
+  { principal, operation }: { readonly principal: Principal; readonly operation: RunReading | RunningOperation },
+  { owner, workflow, automation }: SeenRun,
 ): boolean {
   if (principal.roles.includes('admin') || owner === principal.id) return true;
-  return automation !== undefined && seesRunsOf(principal, automation);
+  if (automation === undefined) return false;
+  return (
+    seesRunsByRole(principal, automation) || (rights.covers(principal, operation, workflow) && isReader(principal, automation))
+  );
 }
 
 /** Whether the principal may see messages that callers sent: those who may send them. */
-export function seesMessages(principal: Principal): boolean {
-  return hasRole(principal, writingRoles);
+export function seesMessages(rights: Rights, principal: Principal): boolean {
+  return rights.allows(principal, 'sendEvents');
 }
 
 /** Answers who may see a run or an event, from what it looked up a moment ago. */
 export interface RunSight {
-  /** Whether the principal may see the runs of the automation with this id. Rejects with `store-unavailable`. */
-  seesAutomation(principal: Principal, id: string): Promise<boolean>;
+  /** Whether the principal may see a run in a list. Rejects with `store-unavailable`. */
+  seesListed(principal: Principal, run: StoredRunSummary): Promise<boolean>;
   seesEvent(principal: Principal, event: EventRecord): boolean | Promise<boolean>;
 }
 
 interface RunSightNeeds {
   readonly store: Pick<RunStore, 'summary'>;
   readonly clock: Clock;
+  readonly rights: Rights;
   readonly automation: (id: string) => Promise<{ readonly automation: Automation } | undefined>;
   readonly seesApproval: (principal: Principal, id: string) => Promise<boolean>;
 }
@@ -41,11 +64,11 @@ interface RunSightNeeds {
 /** Milliseconds for which an automation counts as unchanged. */
 const remembered = 5_000;
 const mostAutomations = 1_000;
-const mostOwners = 10_000;
+const mostRuns = 10_000;
 
-export function createRunSight({ store, clock, automation: find, seesApproval }: RunSightNeeds): RunSight {
+export function createRunSight({ store, clock, rights, automation: find, seesApproval }: RunSightNeeds): RunSight {
   const automations = new Map<string, { readonly at: number; readonly found: Promise<Automation | undefined> }>();
-  const owners = new Map<string, Promise<string | undefined>>();
+  const runs = new Map<string, Promise<Pick<SeenRun, 'owner' | 'workflow'>>>();
   const automationOf = (id: string): Promise<Automation | undefined> => {
     const at = clock.monotonic();
     const known = automations.get(id);
@@ -55,26 +78,29 @@ export function createRunSight({ store, clock, automation: find, seesApproval }:
     found.catch(() => automations.delete(id));
     return found;
   };
-  const ownerOf = (run: string): Promise<string | undefined> => {
-    const known = owners.get(run);
+  const runOf = (id: string): Promise<Pick<SeenRun, 'owner' | 'workflow'>> => {
+    const known = runs.get(id);
     if (known !== undefined) return known;
-    const found = store.summary(run).then((one) => one?.principal.id);
-    keep(owners, { key: run, value: found, most: mostOwners });
-    found.catch(() => owners.delete(run));
+    const found = store.summary(id).then((one) => ({ owner: one?.principal.id, workflow: one?.workflow }));
+    keep(runs, { key: id, value: found, most: mostRuns });
+    found.catch(() => runs.delete(id));
     return found;
   };
-  const seesAutomation = async (principal: Principal, id: string): Promise<boolean> => {
-    const automation = await automationOf(id);
-    return automation !== undefined && seesRunsOf(principal, automation);
-  };
   return {
-    seesAutomation,
+    async seesListed(principal, { principal: { id: owner }, workflow, automation }) {
+      if (principal.roles.includes('admin') || owner === principal.id) return true;
+      const found = automation && (await automationOf(automation.id));
+      return seesRun(rights, { principal, operation: 'listRuns' }, { owner, workflow, automation: found });
+    },
     seesEvent(principal, { run, automation, kind, event }) {
       if (run === undefined)
-        return kind === 'message' ? seesMessages(principal) : seesGatewayEvent(principal, event, seesApproval);
+        return kind === 'message' ? seesMessages(rights, principal) : seesGatewayEvent(principal, event, seesApproval);
       if (principal.roles.includes('admin')) return true;
-      const ofAutomation = automation === undefined ? Promise.resolve(false) : seesAutomation(principal, automation);
-      return ofAutomation.then(async (sees) => sees || (await ownerOf(run)) === principal.id);
+      const found = automation === undefined ? Promise.resolve(undefined) : automationOf(automation);
+      return found.then(async (one) => {
+        if (one !== undefined && seesRunsByRole(principal, one)) return true;
+        return seesRun(rights, { principal, operation: 'followEvents' }, { ...(await runOf(run)), automation: one });
+      });
     },
   };
 }

@@ -28,8 +28,8 @@ export interface RunCatalogue {
   cancel(request: RunRequest): Promise<StoredRun>;
   suspend(request: RunRequest): Promise<StoredRun>;
   resume(request: RunRequest): Promise<StoredRun>;
-  /** Needs the role admin. */
-  decide(request: RunRequest & { readonly decision: RunDecision }): Promise<StoredRun>;
+  /** `resumes`: asked by `resume`, which needs its own operation too. */
+  decide(request: RunRequest & { readonly decision: RunDecision; readonly resumes?: boolean }): Promise<StoredRun>;
   /**
    * A new run of the same automation, which belongs to the principal. Also `run-has-parent`, `version-superseded` and `delegation-lost` (409),
    * and as `start`.
@@ -44,21 +44,21 @@ export interface RunCatalogue {
 }
 
 export function createRunCatalogue(needs: RunCatalogueNeeds): RunCatalogue {
-  const { store, clock } = needs;
+  const { store, clock, rights } = needs;
   const sight = createRunSight(needs);
-  const follower = createRunFollower({ store, clock, sight });
+  const follower = createRunFollower({ store, clock, sight, rights });
   const finder = createRunFinder(needs);
   return {
     ...createRunStarts(needs, finder),
     ...createRunSteering(needs, finder),
-    read: async (request) => finder.whole((await finder.visible(request)).run.id),
+    read: async (request) => finder.whole((await finder.visible(request, 'readRun')).run.id),
     list: (request) => listVisible(request, { store, sight }),
     async tasks({ limit, after, ...request }) {
-      const { run } = await finder.visible(request);
+      const { run } = await finder.visible(request, 'listRunTasks');
       return await store.tasks(run.id, { limit, after });
     },
     async calls({ task, limit, after, ...request }) {
-      const { run } = await finder.visible(request);
+      const { run } = await finder.visible(request, 'listRunCalls');
       return await callsOfRun(run, { task, limit, after }, needs);
     },
     async publish({ principal: { id, username }, events }) {
@@ -66,7 +66,7 @@ export function createRunCatalogue(needs: RunCatalogueNeeds): RunCatalogue {
       await store.publish(events.map(({ event }) => ({ at: clock.now(), kind: 'message', event, senders })));
     },
     async follow({ after, signal, ...request }) {
-      const { run } = await finder.visible(request);
+      const { run } = await finder.visible(request, 'followRun');
       return await follower.run({ id: run.id, hasEnded: run.endedAt !== undefined }, { after, signal });
     },
     followAll: ({ principal, ...options }) => follower.all(principal, options),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { noRights } from '#access/rights.test-support.ts';
 import { systemClock } from '#base/clock.ts';
 import { lapse } from '../../test/support/lapse.ts';
 import { sqliteStore } from '../../test/support/stores/stores.ts';
@@ -43,10 +44,17 @@ async function follow(t: TestContext, { tail = usual, given = times }: { tail?: 
   const controller = new AbortController();
   t.after(() => controller.abort());
   const { signal } = controller;
-  const sight = createRunSight({ store, clock: systemClock, automation: async () => undefined, seesApproval: async () => false });
+  const sight = createRunSight({
+    store,
+    rights: noRights,
+    clock: systemClock,
+    automation: async () => undefined,
+    seesApproval: async () => false,
+  });
   const follower = createRunFollower({
     store: counted,
     clock: systemClock,
+    rights: noRights,
     sight,
     tail: createEventTail(counted, tail),
     times: given,

@@ -1,4 +1,5 @@
 import type { Principal } from '#access/principal.ts';
+import type { Rights } from '#access/rights.ts';
 import type { Clock } from '#base/clock.ts';
 import { createEventTail, type EventTail, type TailReader } from './event-tail.ts';
 import type { RunSight } from './run-access.ts';
@@ -28,6 +29,7 @@ interface FollowerNeeds {
   readonly store: Pick<RunStore, 'events' | 'lastEvent' | 'onChange' | 'summary'>;
   readonly clock: Clock;
   readonly sight: RunSight;
+  readonly rights: Rights;
   readonly tail?: EventTail;
   readonly times?: StreamTimes;
 }
@@ -44,7 +46,7 @@ interface StreamTimes {
 const usualTimes: StreamTimes = { silence: 15_000, lifetime: 3_600_000, retryAfter: 1_000 };
 
 export function createRunFollower(needs: FollowerNeeds): RunFollower {
-  const { store, clock, sight } = needs;
+  const { store, clock, sight, rights } = needs;
   const { tail = createEventTail(store), times = usualTimes } = needs;
   return {
     async run({ id, hasEnded }, { after = 0, signal }) {
@@ -64,7 +66,7 @@ export function createRunFollower(needs: FollowerNeeds): RunFollower {
     async all(principal, { after, signal }) {
       // The store judges groups alone. What it leaves out no such principal may see.
       const { roles, id, groups } = principal;
-      const visibleTo = roles.includes('admin') || seesMessages(principal) ? undefined : { principal: id, groups };
+      const visibleTo = roles.includes('admin') || seesMessages(rights, principal) ? undefined : { principal: id, groups };
       const read: Stream['read'] = (position) => store.events({ after: position, filter: { visibleTo }, limit: pageSize });
       const sees = (event: EventRecord): boolean | Promise<boolean> => sight.seesEvent(principal, event);
       return await opened(tail, signal, (reader) =>

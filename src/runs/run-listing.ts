@@ -19,20 +19,12 @@ export function listVisible(
   { store, sight }: { readonly store: RunStore; readonly sight: RunSight },
 ): Promise<RunPage> {
   const visibleTo = principal.roles.includes('admin') ? undefined : { principal: principal.id, groups: principal.groups };
+  const listsAutomations = hasRole(principal, listingRoles);
   return visiblePage({
     limit,
     after,
     read: (most, place) => store.list({ ...filter, visibleTo }, { limit: most, after: place }),
-    sees: seesListed(principal, sight),
+    sees: async (run) => listsAutomations || (await sight.seesListed(principal, run)),
     placeOf: ({ createdAt, id }) => ({ createdAt, id }),
   });
-}
-
-/** Whether the principal may see a run that the store answered. */
-function seesListed({ roles, id, ...principal }: Principal, sight: RunSight): (run: StoredRunSummary) => Promise<boolean> {
-  const listsAutomations = hasRole({ roles }, listingRoles);
-  return async ({ principal: owner, automation }) => {
-    if (listsAutomations || owner.id === id) return true;
-    return automation !== undefined && (await sight.seesAutomation({ roles, id, ...principal }, automation.id));
-  };
 }

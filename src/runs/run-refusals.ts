@@ -9,8 +9,12 @@ export function runNotFound(): GatewayError {
 export function notYours(): GatewayError {
   return new GatewayError(
     'forbidden',
-    'Running this automation needs the role admin, membership of one of its gbac.write groups, or the role engineering where it has no such groups.',
+    'Running this automation needs the role admin, membership of one of its gbac.write groups, or the role engineering or a right to it where it has no such groups.',
   );
+}
+
+export function notDecider(): GatewayError {
+  return new GatewayError('forbidden', 'A decision about a call needs the role admin, or a right to decide (decideRun).');
 }
 
 export function withoutWorkflow(named: string | undefined, version?: string): GatewayError {
@@ -96,7 +100,7 @@ export function needsDecision(calls: readonly UndecidedCall[]): GatewayError {
   const tasks = calls.map(({ activity, reference }) => `${activity} (${reference})`).join(', ');
   return new GatewayError(
     'run-conflict',
-    `The outcome of a call is unknown, and an admin has to decide: send task, as and reason for each of the tasks ${tasks}.`,
+    `The outcome of a call is unknown, and somebody with the right to decide has to: send task, as and reason for each of the tasks ${tasks}.`,
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Principal } from '#access/principal.ts';
+import type { Rights } from '#access/rights.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { Automation } from '#automations/automation.ts';
 import type { PeopleOfRun } from '#automations/automation-people.ts';
@@ -63,6 +64,7 @@ export interface FoundAutomation {
 export interface RunCatalogueNeeds {
   readonly store: RunStore;
   readonly clock: Clock;
+  readonly rights: Rights;
   /** The audit log, which has the calls of runs. */
   readonly records: Pick<AuditReader, 'list'>;
   /** The automation, with its own input as JSON text and the people behind it, for anybody. */

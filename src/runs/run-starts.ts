@@ -1,10 +1,9 @@
 import type { NamedPrincipal } from '#access/people.ts';
-import { mayRun } from '#automations/automation-access.ts';
+import { mayRead, mayRun, namedWorkflow, seesByRole } from '#automations/automation-access.ts';
 import { isId } from '#automations/automation-document.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { uuidVersion7 } from '#base/uuid.ts';
 import { pinnedVersion, runOf } from './new-run.ts';
-import { seesRunsOf } from './run-access.ts';
 import type { RunFinder } from './run-finder.ts';
 import { runIdOfKey } from './run-id.ts';
 import type { StoredRunSummary } from './run-queries.ts';
@@ -50,10 +49,11 @@ export function createRunStarts(needs: RunCatalogueNeeds, finder: RunFinder): Ru
     },
     async rerun({ key, version, input, ...request }) {
       const { principal } = request;
-      const { run, automation } = await finder.visible(request);
+      const { run, automation } = await finder.visible(request, 'rerunRun', 'readRun', 'listRuns');
       const found = automation && (await needs.automation(automation._id));
       if (found === undefined) throw withoutAutomation();
-      if (!mayRun(principal, found.automation)) throw notYours();
+      const asked = { principal, operation: 'rerunRun', workflow: run.workflow } as const;
+      if (!mayRun(needs.rights, asked, found.automation)) throw notYours();
       if (run.parent !== undefined) throw hasParent(run.parent.run);
       if (found.automation.data?.workflowId !== run.workflow) throw otherWorkflow(run.workflow);
       if (version !== undefined) await refuseVersion(needs, request, run.workflow);
@@ -68,10 +68,13 @@ export function createRunStarts(needs: RunCatalogueNeeds, finder: RunFinder): Ru
 /** An automation that the principal may run. */
 async function runnable(needs: RunCatalogueNeeds, { principal, automation: id }: StartRequest): Promise<FoundAutomation> {
   const found = isId(id) ? await needs.automation(id) : undefined;
-  if (found === undefined || !seesRunsOf(principal, found.automation))
-    throw new GatewayError('automation-not-found', 'There is no automation with this _id, or none that you may see.');
-  if (!mayRun(principal, found.automation)) throw notYours();
-  return found;
+  if (found === undefined) throw automationNotFound();
+  const { automation } = found;
+  const { rights } = needs;
+  if (mayRun(rights, { principal, operation: 'runAutomation', workflow: namedWorkflow(automation) }, automation)) return found;
+  throw seesByRole(principal, automation) || mayRead(rights, principal, 'readAutomation', automation)
+    ? notYours()
+    : automationNotFound();
 }
 
 /** Only the writers of a workflow choose a version of it: an older one may lack an approval that a newer one asks for. */
@@ -145,4 +148,8 @@ async function create({ needs: { store }, finder }: Starting, run: NewRun): Prom
   const stored = await finder.whole(run.id);
   if (stored.input !== run.input) throw keyReused();
   return { run: stored, replayed: true };
+}
+
+function automationNotFound(): GatewayError {
+  return new GatewayError('automation-not-found', 'There is no automation with this _id, or none that you may see.');
 }

@@ -1,4 +1,3 @@
-import { GatewayError } from '#base/gateway-error.ts';
 import { inTime } from '#base/in-time.ts';
 import { type UndecidedCall, undecidedCalls } from './interpreter/pending.ts';
 import type { RunState } from './interpreter/run-state.ts';
@@ -16,7 +15,7 @@ interface RunSteering {
   cancel(request: RunRequest): Promise<StoredRun>;
   suspend(request: RunRequest): Promise<StoredRun>;
   resume(request: RunRequest): Promise<StoredRun>;
-  decide(request: RunRequest & { readonly decision: RunDecision }): Promise<StoredRun>;
+  decide(request: RunRequest & { readonly decision: RunDecision; readonly resumes?: boolean }): Promise<StoredRun>;
 }
 
 /** Milliseconds that a request waits for the run to take a command. */
@@ -40,14 +39,17 @@ export function createRunSteering(needs: RunCatalogueNeeds, finder: RunFinder): 
   const steering = { needs, finder };
   return {
     cancel: async (request) =>
-      commanded(steering, await finder.changeable(request), { command: { kind: 'cancel' }, isTaken: () => false }),
+      commanded(steering, (await finder.changeable(request, 'cancelRun')).run, {
+        command: { kind: 'cancel' },
+        isTaken: () => false,
+      }),
     suspend: async (request) =>
-      commanded(steering, await finder.changeable(request), {
+      commanded(steering, (await finder.changeable(request, 'suspendRun')).run, {
         command: { kind: 'suspend' },
         isTaken: ({ status }) => status === 'suspended',
       }),
     async resume(request) {
-      const run = await finder.changeable(request);
+      const { run } = await finder.changeable(request, 'resumeRun');
       if (run.endedAt !== undefined) throw hasEnded(run);
       if (run.status !== 'suspended') throw notSuspended();
       const undecided = await undecidedOf(needs, run);
@@ -57,11 +59,10 @@ export function createRunSteering(needs: RunCatalogueNeeds, finder: RunFinder): 
         status !== 'suspended' || (await needs.store.commandsOf([run.id])).length === 0;
       return await commanded(steering, run, { command: { kind: 'resume' }, isTaken });
     },
-    async decide({ decision, ...request }) {
-      const { run } = await finder.visible(request);
+    async decide({ decision, resumes = false, ...request }) {
+      if (resumes) await finder.changeable(request, 'resumeRun');
+      const { run } = await finder.changeable(request, 'decideRun');
       const { principal } = request;
-      if (!principal.roles.includes('admin'))
-        throw new GatewayError('forbidden', 'A decision about a call needs the role admin.');
       if (run.endedAt !== undefined) throw hasEnded(run);
       const undecided = await undecidedOf(needs, run);
       const { activity, attempt, isLost } = chosenCall(undecided, decision.task);

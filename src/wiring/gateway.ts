@@ -6,6 +6,7 @@ import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ProcessLog } from '#base/log.ts';
 import type { CallPath } from '#calls/call-path.ts';
+import { decideEntry, usableOperations } from '#calls/decide-entry.ts';
 import type { CallRules } from '#calls/explain-call.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
@@ -106,7 +107,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { base, path } = readPublicUrl(config.server.publicUrl);
   const making = { ...needs, live, access, base, metrics, runWatcher, tracing };
   const { catalogues, runs, people, notifications, inForce, ...made } = openCalls(started, { ...options, ...stored }, making);
-  openSchedules(started, { ...options, ...stored, ...catalogues, access, runs, people, watcher: scheduleWatcher });
+  openSchedules(started, { ...options, ...stored, ...catalogues, ...made, access, runs, people, watcher: scheduleWatcher });
   const routes = gatewayRoutes({
     consoleFiles: await openConsole(config, path, log),
     version,
@@ -124,6 +125,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     server: config.server,
     routes,
     access,
+    admits: (asked) => decideEntry({ ...asked, entrance: 'http', customRoles: live.customRoles() }),
     audit,
     clock,
     log,
@@ -266,7 +268,7 @@ function servedRoutes({
 }: ServedParts): readonly Route[] {
   return [
     ...relayRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), calls }),
-    ...previewRoutes({ adapters: () => live.adapters(), preview }),
+    ...previewRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), preview }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
     ...automationRoutes(automations, base),
     ...workflowRoutes(workflows, base),
@@ -274,11 +276,12 @@ function servedRoutes({
     ...runRoutes(runs, base),
     ...approvalRoutes(approvals),
     ...notificationRoutes(notifications),
-    ...sessionRoutes(access),
+    ...sessionRoutes(access, (principal) => usableOperations({ principal, entrance: 'http', customRoles: live.customRoles() })),
     ...issuerLoginRoutes({ access, base, hasConsole }),
     ...explainRoutes({
       principalNamed: (username) => access.principalNamed(username),
       rules: () => rulesInForce(live),
+      checkWorkflow: (given) => workflows.check(given),
       routes: allRoutes,
     }),
     ...auditRoutes(auditReader),

@@ -1,4 +1,5 @@
 import type { Access } from '#access/access.ts';
+import type { Rights } from '#access/rights.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Approval, StoredPreview } from '#approvals/approval.ts';
 import { type ApprovalCatalogue, createApprovalCatalogue } from '#approvals/approval-catalogue.ts';
@@ -32,6 +33,7 @@ interface OpenApprovalsOptions {
   readonly people: Pick<RunPeople, 'standing'>;
   readonly audit: AuditLog;
   readonly clock: Clock;
+  readonly rights: Rights;
   readonly log: Log;
   readonly access: Pick<Access, 'principalNow' | 'knownPrincipals'>;
   readonly proofKey: ProofKey;
@@ -53,7 +55,7 @@ export interface Approvals {
 
 /** The approvals of calls and of tasks. */
 export function openApprovals(started: AsyncDisposableStack, options: OpenApprovalsOptions): Approvals {
-  const { config, database, runStore, people, audit, clock, log, base, preview: ask, access } = options;
+  const { config, database, runStore, people, audit, clock, rights, log, base, preview: ask, access } = options;
   const proofs: StandingNeeds['proofs'] = (approval) => options.proofs.of([approval]);
   const needs = {
     clock,
@@ -96,12 +98,15 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
     tasks: createApprovalTasks(needs),
     catalogue: createApprovalCatalogue({
       ...needs,
+      rights,
       takePreview,
       known: access.knownPrincipals,
-      seesRun: async (principal, { principal: { id: owner }, task }) => {
-        const id = task?.of?.automation?.id;
-        if (seesRun(principal, { owner, automation: undefined })) return true;
-        return id !== undefined && seesRun(principal, { owner, automation: await options.automation(id) });
+      async seesRun(principal, { principal: { id: owner }, task }) {
+        const { automation, workflow } = task?.of ?? {};
+        const asked = { principal, operation: 'readRun' } as const;
+        if (seesRun(rights, asked, { owner, workflow, automation: undefined })) return true;
+        if (automation === undefined) return false;
+        return seesRun(rights, asked, { owner, workflow, automation: await options.automation(automation.id) });
       },
     }),
     upkeep,

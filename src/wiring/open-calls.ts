@@ -1,3 +1,4 @@
+import { createRights, type Rights } from '#access/rights.ts';
 import { type CallPath, createCallPath } from '#calls/call-path.ts';
 import { createPreviews, type TakePreview } from '#previews/preview.ts';
 import type { RunPeople } from '#runs/run-people.ts';
@@ -31,6 +32,7 @@ interface CallParts {
   };
   readonly runs: Runs;
   readonly people: RunPeople;
+  readonly rights: Rights;
   readonly notifications: NotificationParts;
   /** To be called when a new configuration is in force. */
   readonly inForce: () => Promise<void>;
@@ -41,13 +43,15 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   const { live, access, base, userAgent, metrics } = parts;
   const { audit, clock, log } = options;
   const runStore = runStoreOf(started, options);
-  const catalogues = openCatalogues(started, { ...options, live, runStore });
+  const rights = createRights(() => live.customRoles());
+  const catalogues = openCatalogues(started, { ...options, live, rights, runStore });
   const people = runPeopleOf({ runStore, workflowStore: catalogues.workflowStore, live, principalNow: access.principalNow });
   // The path asks approvals, which take previews over the path.
   const approvals = openApprovals(started, {
     ...options,
     ...live,
     access,
+    rights,
     runStore,
     people,
     base,
@@ -56,7 +60,7 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   });
   const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
   const preview = createPreviews({ adapters: () => live.adapters(), calls, audit, clock, observers: { metrics, log } });
-  const runs = openRuns(started, { ...options, ...parts, ...catalogues, runStore, approvals, calls, people });
+  const runs = openRuns(started, { ...options, ...parts, ...catalogues, rights, runStore, approvals, calls, people });
   const notifications = openNotifications(started, { ...options, ...parts, events: runStore, adapters: () => live.adapters() });
   const told = { approvals: approvals.catalogue, notifications: notifications.catalogue };
   return {
@@ -65,6 +69,7 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
     catalogues: { ...catalogues, ...told },
     runs,
     people,
+    rights,
     notifications,
     inForce: () => approvals.upkeep.withdrawLost(),
   };

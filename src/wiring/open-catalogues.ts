@@ -1,8 +1,10 @@
-import { hasRole, type Principal } from '#access/principal.ts';
-import { writingRoles } from '#automations/automation-access.ts';
+import type { Principal } from '#access/principal.ts';
+import type { Rights } from '#access/rights.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from '#automations/automation-catalogue.ts';
 import { namesWorkflow, workflowsNamingForm } from '#automations/automation-naming-store.ts';
+import type { WhyNotWriter } from '#automations/delegation.ts';
 import type { Clock } from '#base/clock.ts';
+import { usableInRuns, whyNotWrittenCall } from '#calls/judge-written-call.ts';
 import type { Database } from '#database/database.ts';
 import { createFormCatalogue, type FormCatalogue } from '#forms/form-catalogue.ts';
 import { createFormStore } from '#forms/form-store.ts';
@@ -12,7 +14,7 @@ import { createSchemaThreads, type SchemaThreads } from '#workflows/schema-threa
 import { createWorkflowCatalogue, type WorkflowCatalogue } from '#workflows/workflow-catalogue.ts';
 import { createWorkflowLoader, type WorkflowLoader } from '#workflows/workflow-loader.ts';
 import { createWorkflowStore, type WorkflowStore } from '#workflows/workflow-store.ts';
-import { whyNotWriter } from '#workflows/writing-right.ts';
+import { createWritingRight, type WritingRight } from '#workflows/writing-right.ts';
 import type { LiveParts } from './live-parts.ts';
 
 /** Judgements by JSON Schema at once. Each may take all of a processor for a second. */
@@ -23,42 +25,57 @@ interface OpenCataloguesOptions {
   readonly clock: Clock;
   readonly live: LiveParts;
   readonly runStore: Pick<RunStore, 'isPinned'>;
+  readonly rights: Rights;
 }
 
 /** The automations and what they name. Their threads end when the gateway stops. */
 export function openCatalogues(
   started: AsyncDisposableStack,
-  { database, clock, live, runStore }: OpenCataloguesOptions,
+  { database, clock, live, rights, runStore }: OpenCataloguesOptions,
 ): {
   readonly automations: AutomationCatalogue;
   readonly workflows: WorkflowCatalogue;
   readonly workflowStore: WorkflowStore;
+  readonly writing: WritingRight;
   readonly forms: FormCatalogue;
   readonly loader: WorkflowLoader;
   readonly schemas: SchemaThreads;
 } {
   const reading = started.adopt(createReadingThreads(), (threads) => threads.close());
   const schemas = started.adopt(createSchemaThreads({ threads: schemasAtOnce }), (threads) => threads.close());
-  const adapters = (): readonly string[] => [...live.adapters().all()].map(({ name }) => name);
   const store = createWorkflowStore(database, namesWorkflow);
-  const whyNot = async (principal: Principal, id: string): Promise<string | undefined> =>
-    hasRole(principal, writingRoles)
-      ? await whyNotWriter(store, principal, id)
-      : `needs one of the roles ${writingRoles.join(' and ')}`;
+  const writing = createWritingRight({
+    store,
+    reading,
+    rights,
+    whyNotCall: (principal, call) => whyNotWrittenCall({ principal, call }, live.customRoles()),
+  });
+  const adapters = (principal: Principal): readonly string[] | undefined => {
+    const names = live
+      .adapters()
+      .all()
+      .map(({ name }) => name);
+    return usableInRuns({ principal, customRoles: live.customRoles(), names });
+  };
+  const whyNot: WhyNotWriter = (principal, id) => writing.whyNot(principal, id);
   return {
     automations: createAutomationCatalogue({
       database,
       clock,
+      rights,
       whyNotWriter: whyNot,
     }),
     workflows: createWorkflowCatalogue({
       store,
       reading,
       adapters,
+      rights,
+      writing,
       isPinned: (digests) => runStore.isPinned(digests),
       clock,
     }),
     workflowStore: store,
+    writing,
     forms: createFormCatalogue({ store: createFormStore(database, workflowsNamingForm), schemas, clock, whyNotWriter: whyNot }),
     loader: createWorkflowLoader({ store, reading }),
     schemas,

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hasRole } from '#access/principal.ts';
+import type { Rights } from '#access/rights.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
-import { writingRoles } from '#automations/automation-access.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import { visibleTo } from '#automations/automation-visibility-store.ts';
 import type { Clock } from '#base/clock.ts';
@@ -34,7 +33,7 @@ import type { SchemaThreads } from '#workflows/schema-threads.ts';
 import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
 import { reachedWorkflows } from '#workflows/workflow-pins.ts';
 import type { WorkflowStore } from '#workflows/workflow-store.ts';
-import { whyNotWriter } from '#workflows/writing-right.ts';
+import type { WritingRight } from '#workflows/writing-right.ts';
 import type { Approvals } from './open-approvals.ts';
 import { peopleFor } from './people-for.ts';
 
@@ -44,6 +43,7 @@ interface OpenRunsOptions {
   readonly audit: AuditLog;
   readonly auditReader: AuditReader;
   readonly clock: Clock;
+  readonly rights: Rights;
   readonly log: Log;
   readonly version: string;
   readonly metrics: Metrics;
@@ -56,6 +56,7 @@ interface OpenRunsOptions {
   readonly forms: FormCatalogue;
   readonly loader: WorkflowLoader;
   readonly workflowStore: WorkflowStore;
+  readonly writing: Pick<WritingRight, 'whyNot'>;
   readonly people: RunPeople;
   readonly schemas: SchemaThreads;
 }
@@ -115,6 +116,7 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
   const catalogue = createRunCatalogue({
     store,
     clock,
+    rights: options.rights,
     records: options.auditReader,
     async automation(id) {
       const found = await automations.find(id);
@@ -125,10 +127,7 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     },
     workflow: (name) => loader.load(name),
     reached: (name) => reachedWorkflows(workflowStore, name),
-    whyNotWriter: async (principal, id) =>
-      hasRole(principal, writingRoles)
-        ? await whyNotWriter(workflowStore, principal, id)
-        : `needs one of the roles ${writingRoles.join(', ')}`,
+    whyNotWriter: (principal, id) => options.writing.whyNot(principal, id),
     people,
     inputProblems: (given) => inputs.inputProblems(given),
     seesApproval: (principal, id) => approvals.catalogue.sees(principal, id),

@@ -1,9 +1,10 @@
 import type { Access } from '#access/access.ts';
 import type { NamedPrincipal } from '#access/people.ts';
 import { issuerOfId, type Principal } from '#access/principal.ts';
+import type { Rights } from '#access/rights.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { Automation } from '#automations/automation.ts';
-import { mayRun } from '#automations/automation-access.ts';
+import { mayRun, namedWorkflow } from '#automations/automation-access.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import { createDueAutomations } from '#automations/automation-due-store.ts';
 import type { AutomationPeople } from '#automations/automation-people.ts';
@@ -38,6 +39,7 @@ interface OpenSchedulesOptions {
   readonly workflowStore: WorkflowStore;
   readonly forms: FormCatalogue;
   readonly people: RunPeople;
+  readonly rights: Rights;
   readonly runs: Runs;
   readonly watcher: ScheduleWatcher;
 }
@@ -102,9 +104,11 @@ interface RunParts extends Omit<Occurrence, 'people'>, Pick<AutomationRun, 'prin
 /** Why it may not run now; undefined where it may. */
 async function refusalOf(
   { principal, automation, people, documents, workflow, input }: RunParts,
-  { runs, people: runPeople }: OpenSchedulesOptions,
+  { runs, rights, people: runPeople }: OpenSchedulesOptions,
 ): Promise<ScheduledStart | undefined> {
-  if (!mayRun(principal, automation)) return { refused: 'Who scheduled it may not run it any more.', code: 'delegation-lost' };
+  const asked = { principal, operation: 'runAutomation', workflow: namedWorkflow(automation) } as const;
+  if (!mayRun(rights, asked, automation))
+    return { refused: 'Who scheduled it may not run it any more.', code: 'delegation-lost' };
   const lost = await runPeople.whyLost(documents, people.authors);
   if (lost !== undefined) return { refused: lost, code: 'delegation-lost' };
   const [problem, ...more] = await runs.inputs.inputProblems({ automation, workflow, input });

@@ -40,6 +40,6 @@ const operations: Readonly<Partial<Record<FunctionName, CallOperation>>> = {
 function mayCall(principal: Principal, name: FunctionName, { customRoles }: RunPeopleParts['live']): boolean {
   const operation = operations[name];
   if (operation === undefined) return true;
-  const call = { operation, adapter: undefined, method: undefined, path: undefined };
+  const call = { operation, adapter: undefined, method: undefined, path: undefined, entrance: 'run' } as const;
   return decidePermission({ principal, customRoles: customRoles(), call }).allowed;
 }

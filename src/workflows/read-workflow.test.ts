@@ -103,9 +103,36 @@ do:
       try: [{ a: { call: twice } }]
       catch: { do: [{ b: { run: { workflow: { namespace: lab, name: undo, version: latest } } } }] }
 `);
-    const { functions, workflows } = operationsOf(workflow);
+    const { functions, workflows, calls } = operationsOf(workflow);
     assert.deepEqual([...functions].toSorted(), ['http', 'restCall']);
-    assert.deepEqual(workflows, [{ id: 'lab.undo', version: 'latest' }]);
+    assert.deepEqual(workflows, [{ id: 'lab.undo', version: 'latest', pointer: '/do/0/go/catch/do/0/b' }]);
+    assert.deepEqual(calls, [
+      { pointer: '/input/schema', function: 'http', method: 'GET', path: 'https://example.net/schema.json' },
+      { pointer: '/use/functions/ask', function: 'restCall', method: 'GET', path: 'https://example.net' },
+    ]);
+  });
+
+  test('has the literal arguments of its calls, and leaves out those that are expressions', async () => {
+    const workflow = await workflowOf(`${head}
+do:
+  - a: { call: orchestratorRequest, with: { adapter: A, params: { method: PATCH, path: "\${ .path }", accept: a/b }, body: {} } }
+  - b: { call: orchestratorAction, with: { adapter: "\${ .adapter }", params: { path: x, accept: a/b }, body: "\${ .all }" } }
+  - c: { call: http, with: { method: get, endpoint: { uri: https://a.example/x } } }
+  - d: { call: http, with: { method: POST, endpoint: "https://a.example/{id}" } }
+  - e: { call: openapi, with: { document: { endpoint: https://a.example/api.json }, operationId: read } }
+  - f: { call: approval, with: { message: Go?, approvers: { roles: [admin] } } }
+`);
+    assert.deepEqual(
+      operationsOf(workflow).calls.toSorted((one, other) => one.pointer.localeCompare(other.pointer)),
+      [
+        { pointer: '/do/0/a', function: 'orchestratorRequest', adapter: 'A', method: 'PATCH' },
+        { pointer: '/do/1/b', function: 'orchestratorAction', path: 'x' },
+        { pointer: '/do/2/c', function: 'http', method: 'GET', path: 'https://a.example/x' },
+        { pointer: '/do/3/d', function: 'http', method: 'POST' },
+        { pointer: '/do/4/e', function: 'http', method: 'GET', path: 'https://a.example/api.json' },
+        { pointer: '/do/4/e', function: 'openapi' },
+      ],
+    );
   });
 });
 

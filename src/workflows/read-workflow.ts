@@ -1,6 +1,7 @@
-import { type LocatedText, locate } from '#yaml/located.ts';
+import { pointerSegments } from '#json/json-pointer.ts';
+import { type Located, type LocatedText, locate } from '#yaml/located.ts';
 import { excessOf } from '#yaml/yaml-limits.ts';
-import { parseYaml } from '#yaml/yaml-text.ts';
+import { type Position, parseYaml } from '#yaml/yaml-text.ts';
 import type { ExpressionPool } from './expression-pool.ts';
 import { isLoose, readDocument } from './reader/document-reader.ts';
 import { checkExpressions } from './reader/expression-checks.ts';
@@ -23,7 +24,12 @@ interface ReadWorkflowOptions {
 
 /** A workflow, or every problem of its document, at most 100, in the order of the text. */
 export type WorkflowReading =
-  | { readonly workflow: Workflow; readonly warnings: readonly WorkflowProblem[] }
+  | {
+      readonly workflow: Workflow;
+      readonly warnings: readonly WorkflowProblem[];
+      /** The line and column of a value of the document. */
+      readonly positionOf: (pointer: string) => Position;
+    }
   | {
       readonly problems: readonly WorkflowProblem[];
       readonly warnings: readonly WorkflowProblem[];
@@ -77,7 +83,23 @@ async function judge(
   if (!isJudged) await checkExpressions(reading, expressions);
   checkSecrets(reading, workflow);
   const { problems, warnings } = reading;
-  return problems.length > 0 ? { problems, warnings, definition: root.json } : { workflow, warnings };
+  if (problems.length > 0) return { problems, warnings, definition: root.json };
+  return { workflow, warnings, positionOf: (pointer) => reading.positionOf(offsetOf(root, pointer)) };
+}
+
+/** Where the value begins that the pointer leads to, or the last value on the way there. */
+function offsetOf(root: Located, pointer: string): number {
+  let node = root;
+  for (const name of pointerSegments(pointer)) {
+    const next = node.kind === 'array' ? node.items[Number(name)] : node.kind === 'object' ? memberNamed(node, name) : undefined;
+    if (next === undefined) break;
+    node = next;
+  }
+  return node.offset;
+}
+
+function memberNamed({ members }: Extract<Located, { readonly kind: 'object' }>, name: string): Located | undefined {
+  return members.find((member) => member.name === name)?.value;
 }
 
 /** Secrets are named in expressions, where a regular expression finds them well enough for a warning. */

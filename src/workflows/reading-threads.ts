@@ -1,6 +1,7 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import { systemCode } from '#base/system-code.ts';
+import type { CallSite, RunSite } from './call-sites.ts';
 import type { WorkflowReading } from './read-workflow.ts';
 import type { WorkflowProblem } from './reader/reading.ts';
 import { type ThreadEnd, ThreadPool } from './thread-pool.ts';
@@ -15,8 +16,8 @@ export interface JudgedDocument {
   readonly text: string;
   /** YAML, of which JSON is a part, or JSON alone. */
   readonly mediaType: 'application/json' | 'application/yaml';
-  /** Names of adapter instances. */
-  readonly adapters: readonly string[];
+  /** Names of adapter instances. Absent: not known, and then not judged. */
+  readonly adapters?: readonly string[];
 }
 
 /** What the catalogue needs to know of a workflow. */
@@ -28,7 +29,9 @@ export interface WorkflowFacts {
   readonly definition: string;
   /** What it may call (`operationsOf`). */
   readonly functions: readonly FunctionName[];
-  readonly workflows: readonly { readonly id: string; readonly version: string }[];
+  readonly workflows: readonly RunSite[];
+  /** Where it calls. Absent: it was stored before the gateway noted that. */
+  readonly calls?: readonly CallSite[];
 }
 
 /** The facts of a workflow, or every problem of its document. */

@@ -16,7 +16,7 @@ answerRequests(
 
 async function judge({ text, mediaType, adapters }: JudgedDocument): Promise<WorkflowJudgement> {
   const fault = mediaType === 'application/json' ? jsonFault(text) : undefined;
-  return fault ?? judgementOf(await readWorkflow({ text, known: { adapters }, expressions }));
+  return fault ?? judgementOf(await readWorkflow({ text, known: adapters === undefined ? {} : { adapters }, expressions }));
 }
 
 async function load(text: string): Promise<LoadedDocument> {
@@ -26,10 +26,18 @@ async function load(text: string): Promise<LoadedDocument> {
 
 function judgementOf(reading: WorkflowReading): WorkflowJudgement {
   if ('problems' in reading) return reading;
-  const { workflow, warnings } = reading;
+  const { workflow, warnings, positionOf } = reading;
   const { id, version, title, definition } = workflow;
-  const { functions, workflows } = operationsOf(workflow);
-  const facts = { id, version, definition, functions: [...functions], workflows };
+  const { functions, workflows, calls } = operationsOf(workflow);
+  const placed = <Site extends { readonly pointer?: string }>(site: Site) => ({ ...site, ...positionOf(site.pointer ?? '') });
+  const facts = {
+    id,
+    version,
+    definition,
+    functions: [...functions],
+    workflows: workflows.map(placed),
+    calls: calls.map(placed),
+  };
   return { facts: title === undefined ? facts : { ...facts, title }, warnings };
 }
 

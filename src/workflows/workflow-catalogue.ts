@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Principal } from '#access/principal.ts';
+import type { Rights } from '#access/rights.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { documentDigest } from './document-digest.ts';
@@ -13,7 +14,7 @@ import type {
   WorkflowUse,
   WorkflowVersion,
 } from './workflow-store.ts';
-import { whyAdmin } from './writing-right.ts';
+import type { MissingRight, WritingRight } from './writing-right.ts';
 
 /** A document as its writer sent it. */
 interface GivenDocument {
@@ -22,26 +23,33 @@ interface GivenDocument {
   readonly mediaType: WorkflowMediaType;
 }
 
-/** The workflows for a principal whose role is checked already; the catalogue checks what the calls of a workflow need. */
+/**
+ * The workflows for a principal that may use the operation for some workflow. The catalogue judges the one that is asked about, and each call
+ * of a document. What the principal may not see is answered like what does not exist.
+ */
 export interface WorkflowCatalogue {
-  /** Reads a document and stores nothing. */
+  /** Reads a document, judges the rights of the principal to write it, and stores nothing. */
   check(given: GivenDocument): Promise<{
     readonly errors: readonly WorkflowProblem[];
+    /** How `create` would refuse the document, if it would. */
+    readonly refusal: 'forbidden' | 'workflow-invalid' | undefined;
     readonly warnings: readonly WorkflowProblem[];
     /** The document as JSON text; undefined where its text cannot be read. */
     readonly definition: string | undefined;
   }>;
   /**
-   * `workflow-invalid` (400) has every problem of the document. `forbidden` (403): its calls need the role admin. `workflow-exists` (409):
-   * the version has other content, or was deleted with other content.
+   * `workflow-invalid` (400) has every problem of the document. `forbidden` (403) has each call for which the principal has no right.
+   * `workflow-exists` (409): the version has other content, or was deleted with other content.
    */
   create(given: GivenDocument): Promise<{
     readonly workflow: StoredWorkflow;
     readonly warnings: readonly WorkflowProblem[];
   }>;
-  /** Without a version the highest release, or where there is none the highest pre-release. Rejects with `workflow-not-found` (404). */
-  read(name: WorkflowName): Promise<StoredWorkflow>;
-  list: WorkflowStore['list'];
+  /**
+   * Without a version the highest release, or where there is none the highest pre-release. Rejects with `workflow-not-found` (404).
+   */
+  read(request: WorkflowName & { readonly principal: Principal }): Promise<StoredWorkflow>;
+  list(request: Parameters<WorkflowStore['list']>[0] & { readonly principal: Principal }): ReturnType<WorkflowStore['list']>;
   /**
    * Deletes one version, or all. `workflow-in-use` (409): an automation or another workflow names it, or a run that has not ended has it. Also
    * `workflow-not-found` and `forbidden`.
@@ -58,43 +66,57 @@ export type { StoredWorkflow, WorkflowMediaType, WorkflowName };
 interface WorkflowCatalogueOptions {
   readonly store: WorkflowStore;
   readonly reading: ReadingThreads;
-  /** The names of the adapter instances now. */
-  readonly adapters: () => readonly string[];
+  /** The names of the adapter instances now that the principal may use. Undefined: it may use none. */
+  readonly adapters: (principal: Principal) => readonly string[] | undefined;
+  readonly rights: Rights;
+  readonly writing: Pick<WritingRight, 'missingFor' | 'missingToStore'>;
   /** A run that has not ended has pinned a document with one of these digests. */
   readonly isPinned: (digests: readonly string[]) => Promise<boolean>;
   readonly clock: Clock;
 }
 
-export function createWorkflowCatalogue({
-  store,
-  reading,
-  adapters,
-  isPinned,
-  clock,
-}: WorkflowCatalogueOptions): WorkflowCatalogue {
-  const judge = async ({ principal, bytes, mediaType }: GivenDocument): Promise<WorkflowJudgement> =>
-    isUtf8(bytes)
-      ? await reading.read({ principal: principal.id, text: bytes.toString(), mediaType, adapters: adapters() })
-      : notUtf8;
-  const refuseCalls = async (principal: Principal, workflows: readonly WrittenCalls[]): Promise<void> => {
-    if (principal.roles.includes('admin')) return;
-    const reason = await whyAdmin(store, workflows);
-    if (reason !== undefined)
-      throw new GatewayError('forbidden', `Writing this workflow needs the role admin, because it ${reason}.`);
+/** See `WorkflowCatalogue.check`. */
+export function checkDocument({
+  writing,
+  ...options
+}: DocumentNeeds & Pick<WorkflowCatalogueOptions, 'writing'>): WorkflowCatalogue['check'] {
+  const judge = createJudge(options);
+  return async (given) => {
+    const judgement = await judge(given);
+    const { warnings } = judgement;
+    if ('problems' in judgement) {
+      const { problems: errors, definition } = judgement;
+      return { errors, refusal: 'workflow-invalid', warnings, definition };
+    }
+    const { facts } = judgement;
+    const missing = await writing.missingToStore(given.principal, facts);
+    const refusal = missing.length === 0 ? undefined : 'forbidden';
+    return { errors: missing.map(problemOf), refusal, warnings, definition: facts.definition };
   };
+}
+
+type DocumentNeeds = Pick<WorkflowCatalogueOptions, 'adapters' | 'reading'>;
+
+function createJudge({ reading, adapters }: DocumentNeeds): (given: GivenDocument) => Promise<WorkflowJudgement> {
+  return async ({ principal, bytes, mediaType }) => {
+    if (!isUtf8(bytes)) return notUtf8;
+    const known = adapters(principal);
+    const document = { text: bytes.toString(), mediaType, ...(known && { adapters: known }) };
+    return await reading.read({ principal: principal.id, ...document });
+  };
+}
+
+export function createWorkflowCatalogue(options: WorkflowCatalogueOptions): WorkflowCatalogue {
+  const { store, reading, adapters, rights, writing, clock } = options;
+  const judge = createJudge({ reading, adapters });
   return {
-    async check(given) {
-      const judgement = await judge(given);
-      const { warnings } = judgement;
-      if ('problems' in judgement) return { errors: judgement.problems, warnings, definition: judgement.definition };
-      return { errors: [], warnings, definition: judgement.facts.definition };
-    },
+    check: checkDocument({ reading, adapters, writing }),
     async create(given) {
       const judgement = await judge(given);
       if ('problems' in judgement) throw invalid(judgement.problems);
       const { facts, warnings } = judgement;
       const { bytes, mediaType, principal } = given;
-      await refuseCalls(principal, [facts]);
+      refuseMissing(await writing.missingToStore(principal, facts));
       const text = bytes.toString();
       const digest = documentDigest(text);
       const storers = [{ id: principal.id, username: principal.username, lends: true }];
@@ -104,34 +126,44 @@ export function createWorkflowCatalogue({
       if (workflow.text !== text) throw exists(workflow);
       return { workflow, warnings };
     },
-    async read(name) {
-      const workflow = await store.read(name);
+    async read({ principal, ...name }) {
+      const workflow = rights.permits(principal, 'readWorkflow', name.id) ? await store.read(name) : undefined;
       if (workflow === undefined) throw notFound();
       return workflow;
     },
-    list: (page) => store.list(page),
-    ...createTakings({ store, isPinned }, refuseCalls),
+    list({ principal, ...page }) {
+      const covers = (id: string): boolean => rights.permits(principal, 'listWorkflows', id);
+      return store.list({ ...page, ...(rights.isLimited(principal, 'listWorkflows') ? { covers } : {}) });
+    },
+    ...createTakings(options),
   };
 }
 
-/** What becomes of versions that are stored. `refuseCalls` throws for versions that the principal may not write. */
-function createTakings(
-  { store, isPinned }: Pick<WorkflowCatalogueOptions, 'store' | 'isPinned'>,
-  refuseCalls: (principal: Principal, workflows: readonly WorkflowVersion[]) => Promise<void>,
-): Pick<WorkflowCatalogue, 'remove' | 'take' | 'removeTombstone'> {
+/** What becomes of versions that are stored. */
+function createTakings({
+  store,
+  isPinned,
+  rights,
+  writing,
+}: WorkflowCatalogueOptions): Pick<WorkflowCatalogue, 'remove' | 'take' | 'removeTombstone'> {
+  const refuse = async (
+    principal: Principal,
+    operation: 'deleteWorkflow' | 'takeWorkflow',
+    found: readonly WorkflowVersion[],
+  ): Promise<void> => {
+    const [first] = found;
+    if (first === undefined || !rights.permits(principal, operation, first.id)) throw notFound();
+    for (const each of found) refuseMissing(await writing.missingFor(principal, each));
+  };
   return {
     remove: ({ principal, ...name }) =>
       store.remove(name, async (found, use) => {
-        if (found.length === 0) throw notFound();
-        await refuseCalls(principal, found);
+        await refuse(principal, 'deleteWorkflow', found);
         const reason = whyInUse(use) ?? ((await isPinned(found.map(({ digest }) => digest))) ? ofRuns : undefined);
         if (reason !== undefined) throw new GatewayError('workflow-in-use', reason);
       }),
     take: ({ principal, ...name }) =>
-      store.take({ ...name, taker: principal }, async (found) => {
-        if (found.length === 0) throw notFound();
-        await refuseCalls(principal, found);
-      }),
+      store.take({ ...name, taker: principal }, (found) => refuse(principal, 'takeWorkflow', found)),
     async removeTombstone({ principal, ...name }) {
       if (!principal.roles.includes('admin')) throw ofAdmins();
       if (!(await store.removeTombstone(name)))
@@ -142,8 +174,6 @@ function createTakings(
     },
   };
 }
-
-type WrittenCalls = Pick<WorkflowVersion, 'id' | 'version' | 'functions' | 'workflows'>;
 
 /** Characters of a title that the catalogue lists. */
 const longestTitle = 500;
@@ -169,6 +199,22 @@ function invalid(problems: readonly WorkflowProblem[]): GatewayError {
   return new GatewayError('workflow-invalid', `The document is no workflow that can run${place}${more}.`, {
     errors: problems,
     logged: 'The document is no workflow that can run.',
+  });
+}
+
+/** In a document that is not the checked one, the place is the whole document. */
+function problemOf({ line = 1, column = 1, ...missing }: MissingRight): WorkflowProblem {
+  return { ...missing, line, column };
+}
+
+function refuseMissing(missing: readonly MissingRight[]): void {
+  const [first] = missing;
+  if (first === undefined) return;
+  const more = missing.length > 1 ? ` (and ${missing.length - 1} more, see errors)` : '';
+  const place = first.pointer === '' ? '' : ` ${first.pointer}`;
+  throw new GatewayError('forbidden', `You may not write this workflow:${place} ${first.detail}${more}.`, {
+    errors: missing,
+    logged: 'The caller may not write this workflow.',
   });
 }
 

@@ -19,8 +19,11 @@ export interface StoredWorkflow extends WorkflowFacts {
   readonly storers: readonly Storer[];
 }
 
-/** What a version calls, and who stored it, without its text. */
-export type WorkflowVersion = Omit<WorkflowFacts, 'definition'> & Pick<StoredWorkflow, 'digest' | 'storers'>;
+/** What a version calls, without its text. */
+export type WorkflowCalls = Omit<WorkflowFacts, 'definition'>;
+
+/** What a version calls, and who stored it. */
+export type WorkflowVersion = WorkflowCalls & Pick<StoredWorkflow, 'digest' | 'storers'>;
 
 export const storedBytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 export const storedText = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
@@ -29,7 +32,17 @@ export const versionColumns = ['id', 'version', 'facts', 'created_at', 'created_
 
 export type VersionRow = Pick<Tables['workflow'], (typeof versionColumns)[number]>;
 
-export function workflowRow({ id, version, title, definition, functions, workflows, storers, ...workflow }: StoredWorkflow) {
+export function workflowRow({
+  id,
+  version,
+  title,
+  definition,
+  functions,
+  workflows,
+  calls,
+  storers,
+  ...workflow
+}: StoredWorkflow) {
   const { text, digest, mediaType, createdAt, createdBy } = workflow;
   return {
     id: storedBytes(id),
@@ -38,7 +51,7 @@ export function workflowRow({ id, version, title, definition, functions, workflo
     document: storedBytes(text),
     media_type: mediaType,
     definition,
-    facts: JSON.stringify({ title, functions, workflows } satisfies StoredFacts),
+    facts: JSON.stringify({ title, functions, workflows, calls } satisfies StoredFacts),
     created_at: createdAt,
     created_by: createdBy,
     digest,
@@ -53,12 +66,21 @@ export function workflowIn(row: Tables['workflow']): StoredWorkflow {
 
 interface StoredFacts extends Pick<WorkflowFacts, 'functions' | 'workflows'> {
   readonly title?: string | undefined;
+  readonly calls?: WorkflowFacts['calls'] | undefined;
 }
 
 export function versionOf({ id, version, facts, digest, storers }: VersionRow): WorkflowVersion {
-  const { title, functions, workflows } = JSON.parse(facts) as StoredFacts;
-  const known = { id: storedText(id), version: storedText(version), functions, workflows, ...(title !== undefined && { title }) };
-  return { ...known, digest, storers: readStorers(storers) };
+  const { title, functions, workflows, calls } = JSON.parse(facts) as StoredFacts;
+  const known = { ...(title !== undefined && { title }), ...(calls !== undefined && { calls }) };
+  return {
+    id: storedText(id),
+    version: storedText(version),
+    functions,
+    workflows,
+    ...known,
+    digest,
+    storers: readStorers(storers),
+  };
 }
 
 export function stampOf({

@@ -5,13 +5,11 @@ import type { Database } from '#database/database.ts';
 import { storeUnavailable } from '#database/store-failure.ts';
 import type { Tables } from '#database/tables.ts';
 import { readStorers, type Storer, storersAfter } from './storer.ts';
-import { isPrerelease, versionKey } from './version-key.ts';
+import { versionKey } from './version-key.ts';
+import { type ListedWorkflows, listWorkflows, type WorkflowPage } from './workflow-list-store.ts';
 import {
   type StoredWorkflow,
-  stampOf,
   storedBytes,
-  storedText,
-  type VersionRow,
   versionColumns,
   versionOf,
   type WorkflowVersion,
@@ -22,12 +20,6 @@ import { dropTombstone, keepTombstones, readTombstone } from './workflow-tombsto
 import { nameOfNamer } from './workflow-use-store.ts';
 
 export type { StoredWorkflow, WorkflowMediaType, WorkflowVersion } from './workflow-row.ts';
-
-/** The newest version of a workflow, and the names of all, the newest first. */
-export interface ListedWorkflow
-  extends Pick<StoredWorkflow, 'id' | 'version' | 'title' | 'functions' | 'createdAt' | 'createdBy'> {
-  readonly versions: readonly string[];
-}
 
 /** Which rows: all versions where `version` is absent. */
 export interface WorkflowName {
@@ -54,10 +46,7 @@ export interface WorkflowStore {
   versions(id: string): Promise<readonly WorkflowVersion[]>;
   /** Who stored these bytes, by digest. What the store does not have is not in the answer. */
   storers(digests: readonly string[]): Promise<ReadonlyMap<string, readonly Storer[]>>;
-  list(page: { readonly limit: number; readonly skip: number }): Promise<{
-    readonly list: readonly ListedWorkflow[];
-    readonly total: number;
-  }>;
+  list(page: WorkflowPage): Promise<ListedWorkflows>;
   /** Deletes what `judge` does not refuse by throwing, and leaves tombstones. No automation changes meanwhile. */
   remove(name: WorkflowName, judge: (found: readonly WorkflowVersion[], use: WorkflowUse) => Promise<void>): Promise<void>;
   /** Makes the taker storer of what `judge` does not refuse by throwing. Answers the versions. */
@@ -173,46 +162,4 @@ function rowsOf(read: Kysely<Tables>, { id, version }: WorkflowName) {
   const all = read.selectFrom('workflow').where('id', '=', storedBytes(id));
   const named = version === undefined ? all : all.where('version', '=', storedBytes(version));
   return named.orderBy('version_key', 'desc').orderBy('version', 'desc');
-}
-
-async function listWorkflows(
-  read: Kysely<Tables>,
-  { limit, skip }: { readonly limit: number; readonly skip: number },
-): ReturnType<WorkflowStore['list']> {
-  const moment = await read.startTransaction().execute();
-  try {
-    const { total } = await moment
-      .selectFrom('workflow')
-      .select(sql<number>`cast(count(distinct id) as bigint)`.as('total'))
-      .executeTakeFirstOrThrow();
-    const ids = await moment.selectFrom('workflow').select('id').groupBy('id').orderBy('id').limit(limit).offset(skip).execute();
-    const rows = ids.length === 0 ? [] : await listedRows(moment, ids);
-    const byId = Map.groupBy(rows, (row) => storedText(row.id));
-    return { list: [...byId.values()].flatMap(listedOf), total };
-  } finally {
-    await moment.rollback().execute();
-  }
-}
-
-function listedRows(read: Kysely<Tables>, ids: readonly { readonly id: Uint8Array }[]): Promise<readonly VersionRow[]> {
-  return read
-    .selectFrom('workflow')
-    .select(versionColumns)
-    .where(
-      'id',
-      'in',
-      ids.map(({ id }) => id),
-    )
-    .orderBy('id')
-    .orderBy('version_key', 'desc')
-    .orderBy('version', 'desc')
-    .execute();
-}
-
-function listedOf(rows: readonly VersionRow[]): readonly ListedWorkflow[] {
-  const newest = rows.find(({ version }) => !isPrerelease(storedText(version))) ?? rows[0];
-  if (newest === undefined) return [];
-  const { id, version, title, functions } = versionOf(newest);
-  const named = { id, version, functions, ...(title !== undefined && { title }) };
-  return [{ ...named, ...stampOf(newest), versions: rows.map((row) => storedText(row.version)) }];
 }

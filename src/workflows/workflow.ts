@@ -111,6 +111,18 @@ export interface CallTask extends TaskBase {
   readonly function: FunctionName;
   /** Evaluates to the arguments, as the document wrote them; `use` of an authentication is replaced by what it names. */
   readonly with: Expression;
+  readonly literals: CallLiterals;
+  /** The OpenAPI document of `call: openapi`. */
+  readonly document?: ExternalResource;
+}
+
+/** The arguments by which rights to a call are judged, as far as the document has them as literal text. */
+export interface CallLiterals {
+  readonly adapter?: string;
+  /** In upper case. */
+  readonly method?: string;
+  /** The path at an orchestrator, or the address. */
+  readonly path?: string;
 }
 
 /** A call of a function that the document defines (`use.functions`): the body runs with the arguments as its input. */

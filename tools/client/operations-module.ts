@@ -1,4 +1,4 @@
-import type { OpenApiDocument, Operation } from '../../src/http/documentation/openapi-document.ts';
+import type { ApiOperation, OpenApiDocument } from '../../src/http/documentation/openapi-document.ts';
 import { operationsIn, type PlacedOperation } from '../../src/http/documentation/placed-operations.ts';
 
 /** The text of operations.gen.ts: each operation as a value for the front, and as the type of its method. */
@@ -35,16 +35,16 @@ ${placed
 }
 
 /** As the generator names the types of an operation. */
-function typeName({ operationId }: Operation): string {
+function typeName({ operationId }: ApiOperation): string {
   return operationId.charAt(0).toUpperCase() + operationId.slice(1);
 }
 
 /** A route that only leads a browser on is no method of a program. */
-function isForBrowsers({ responses }: Operation): boolean {
+function isForBrowsers({ responses }: ApiOperation): boolean {
   return !Object.keys(responses).some((status) => status.startsWith('2'));
 }
 
-function isStream({ responses }: Operation): boolean {
+function isStream({ responses }: ApiOperation): boolean {
   return responses[200]?.content?.['text/event-stream'] !== undefined;
 }
 
@@ -63,7 +63,7 @@ function valueOf(placed: PlacedOperation): string {
   return `{ ${members.join(', ')} }`;
 }
 
-function rolesOf({ 'x-roles': roles }: Operation): string {
+function rolesOf({ 'x-roles': roles }: ApiOperation): string {
   return typeof roles === 'string' ? `'${roles}'` : `[${roles.map((role) => `'${role}'`).join(', ')}]`;
 }
 

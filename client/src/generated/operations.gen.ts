@@ -9,6 +9,8 @@ import type {
   CreateAutomationResponses,
   CreateWorkflowData,
   CreateWorkflowResponses,
+  DecideRunData,
+  DecideRunResponses,
   DeleteAutomationData,
   DeleteAutomationResponses,
   DeleteFormData,
@@ -152,6 +154,7 @@ export const operations = {
   cancelRun: { method: 'POST', path: '/runs/{id}/cancel', roles: 'callers' },
   suspendRun: { method: 'POST', path: '/runs/{id}/suspend', roles: 'callers' },
   resumeRun: { method: 'POST', path: '/runs/{id}/resume', body: 'application/json', roles: 'callers' },
+  decideRun: { method: 'POST', path: '/runs/{id}/decide', body: 'application/json', roles: ['admin'] },
   rerunRun: { method: 'POST', path: '/runs/{id}/rerun', body: 'application/json', roles: 'callers' },
   followRun: { method: 'GET', path: '/runs/{id}/events', follows: true, roles: 'callers' },
   followEvents: { method: 'GET', path: '/events', follows: true, roles: 'callers' },
@@ -326,7 +329,7 @@ export interface Operations {
   /**
    * Store a version of a workflow
    *
-   * The document has its own id, `namespace.name`, and version. A version never changes: the same bytes again get the same reply, other content gets 409. A workflow that calls an orchestrator, also by another workflow that it runs, needs the role admin.
+   * The document has its own id, `namespace.name`, and version. A version never changes: the same bytes again get the same reply, other content gets 409. A role or a right has to allow each call of the document, and of the workflows that it runs; 403 lists the calls that are missing.
    *
    * For callers with one of the roles admin, engineering.
    */
@@ -342,7 +345,7 @@ export interface Operations {
   /**
    * Check a workflow and store nothing
    *
-   * Finds the same problems as storing the document does. No expression is run.
+   * Finds the same problems as storing the document does, with the calls for which the caller has no right. No expression is run.
    *
    * For callers with one of the roles admin, engineering.
    */
@@ -358,7 +361,7 @@ export interface Operations {
   /**
    * Delete a workflow
    *
-   * Deletes the version that `version` names, otherwise all versions. A workflow that needs the role admin to be stored needs it here too. A version leaves a tombstone: the same bytes can be stored again, other bytes under the same version not.
+   * Deletes the version that `version` names, otherwise all versions. It needs the rights that storing the workflow needs. A version leaves a tombstone: the same bytes can be stored again, other bytes under the same version not.
    *
    * For callers with one of the roles admin, engineering.
    */
@@ -460,11 +463,19 @@ export interface Operations {
   /**
    * Resume a suspended run, or decide about a call whose outcome is unknown
    *
-   * Without a body: for those who may run its automation. A run that is suspended because the outcome of a call is unknown needs a decision instead, with the role admin; a second decision about a call is 409. The reply comes once the run has taken the change, or after 5 seconds with the run as it is then; it takes the change later.
+   * Without a body: for those who may run its automation. A run that is suspended because the outcome of a call is unknown needs a decision instead, as decideRun takes it; who sends it here needs the rights to both. The reply comes once the run has taken the change, or after 5 seconds with the run as it is then; it takes the change later.
    *
    * For every authenticated caller, with any role.
    */
   resumeRun(options: CallOptions<ResumeRunData>): Promise<Reply<ResumeRunResponses[keyof ResumeRunResponses]>>;
+  /**
+   * Decide about a call whose outcome is unknown
+   *
+   * A run is suspended where the outcome of a call is unknown, until somebody says what became of it. A second decision about a call is 409. The reply comes once the run has taken the change, or after 5 seconds with the run as it is then; it takes the change later.
+   *
+   * For the role admin.
+   */
+  decideRun(options: CallOptions<DecideRunData>): Promise<Reply<DecideRunResponses[keyof DecideRunResponses]>>;
   /**
    * Start a new run like this one
    *
@@ -584,7 +595,7 @@ export interface Operations {
   /**
    * Explain whether a principal may make a request, and why
    *
-   * Asks the decision that every call takes, and sends nothing. `adapter`, `method` and `path` are for the routes that relay a call; the answer does not judge what is not given. For other routes the answer is about roles alone: the access lists of an automation (gbac) hold as well.
+   * Asks the decision that every call takes, and sends nothing. `adapter`, `method` and `path` are for the routes that relay a call; the answer does not judge what is not given. For other routes the answer is about the role or the right alone: the access lists of an automation (gbac) hold as well.
    *
    * For the role admin.
    */

@@ -18,6 +18,20 @@ export type AccessAnswer = {
      * The same in sentences.
      */
     reason: string;
+    /**
+     * With `workflow`: its problems, or the calls for which a right is missing.
+     */
+    errors?: Array<AccessAnswerError>;
+};
+
+export type AccessAnswerError = {
+    /**
+     * Place in `workflow` (RFC 6901).
+     */
+    pointer: string;
+    detail: string;
+    line?: number;
+    column?: number;
 };
 
 export type AccessQuestion = {
@@ -46,7 +60,11 @@ export type AccessQuestion = {
      */
     path?: string;
     /**
-     * The entrance of the call. Absent: a rule of any entrance matches.
+     * With the route `createWorkflow`: the text of the document, YAML or JSON.
+     */
+    workflow?: string;
+    /**
+     * The entrance. Absent: rights count as over `http`, and an approval rule for any entrance matches.
      */
     via?: 'http' | 'run' | 'mcp';
 };
@@ -987,6 +1005,10 @@ export type Principal = {
     roles: Array<string>;
     groups: Array<string>;
     /**
+     * The operationIds that a role or a right lets the caller use, for some object at least.
+     */
+    operations: Array<string>;
+    /**
      * Only for a token of an OpenID Connect issuer: its `iss`.
      */
     issuer?: string;
@@ -1398,19 +1420,19 @@ export type RunDecision = {
     /**
      * The id of the task, or its reference where only one call of it is undecided.
      */
-    task?: string;
+    task: string;
     /**
      * `done`: the call happened. `failed`: it did not, and the task fails. `again`: it is made again.
      */
-    as?: 'done' | 'failed' | 'again';
+    as: 'done' | 'failed' | 'again';
+    /**
+     * Why it is so.
+     */
+    reason: string;
     /**
      * With `done`: the output of the call, by default null.
      */
     output?: unknown;
-    /**
-     * Why it is so.
-     */
-    reason?: string;
 };
 
 /**
@@ -1449,6 +1471,25 @@ export type RunRequest = {
      * The version of the workflow, for those who may write the workflow; where absent, the newest release.
      */
     version?: string;
+};
+
+export type RunResumption = {
+    /**
+     * The id of the task, or its reference where only one call of it is undecided.
+     */
+    task?: string;
+    /**
+     * `done`: the call happened. `failed`: it did not, and the task fails. `again`: it is made again.
+     */
+    as?: 'done' | 'failed' | 'again';
+    /**
+     * With `done`: the output of the call, by default null.
+     */
+    output?: unknown;
+    /**
+     * Why it is so.
+     */
+    reason?: string;
 };
 
 export type RunStart = {
@@ -5737,7 +5778,7 @@ export type SuspendRunResponses = {
 export type SuspendRunResponse = SuspendRunResponses[keyof SuspendRunResponses];
 
 export type ResumeRunData = {
-    body?: RunDecision;
+    body?: RunResumption;
     headers?: {
         /**
          * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
@@ -5858,6 +5899,129 @@ export type ResumeRunResponses = {
 };
 
 export type ResumeRunResponse = ResumeRunResponses[keyof ResumeRunResponses];
+
+export type DecideRunData = {
+    body: RunDecision;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The id of the run.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/runs/{id}/decide';
+};
+
+export type DecideRunErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'forbidden' | 'cross-site';
+    };
+    /**
+     * `run-not-found`: There is no such run.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'run-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `run-conflict`: The state of the run does not allow this.
+     */
+    409: Problem & {
+        status: 409;
+        code: 'run-conflict';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `unsupported-media-type`: The request body has an unsupported media type.
+     */
+    415: Problem & {
+        status: 415;
+        code: 'unsupported-media-type';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type DecideRunError = DecideRunErrors[keyof DecideRunErrors];
+
+export type DecideRunResponses = {
+    /**
+     * The run after the change.
+     */
+    200: Run;
+};
+
+export type DecideRunResponse = DecideRunResponses[keyof DecideRunResponses];
 
 export type RerunRunData = {
     body?: RerunRequest;

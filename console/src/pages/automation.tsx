@@ -7,7 +7,7 @@ import { Action } from '../parts/action.tsx';
 import { Empty, Facts, Panel, Text, Time } from '../parts/basics.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { type FlatSchema, flatSchema } from '../schema-form.ts';
-import { gateway, may, mayRun } from '../session.ts';
+import { gateway, may } from '../session.ts';
 import { indentedJson, memberText } from '../texts.ts';
 import { RunNow } from './run-now.tsx';
 import { RunTable } from './run-table.tsx';
@@ -17,7 +17,7 @@ export function AutomationPage({ id }: { readonly id: string }): JSX.Element {
   const loaded = useLoad(
     async (signal) => {
       const { value, text } = await gateway.readAutomation({ path: { id }, signal });
-      return { automation: value, text, schema: mayRun() ? await schemaOf(value, signal) : undefined };
+      return { automation: value, text, schema: may('runAutomation') ? await schemaOf(value, signal) : undefined };
     },
     [id],
   );
@@ -28,7 +28,7 @@ export function AutomationPage({ id }: { readonly id: string }): JSX.Element {
           <h2 class="name">{automation.name}</h2>
           <AutomationFacts automation={automation} />
           <Schedule automation={automation} loaded={loaded} />
-          {mayRun() && automation.data?.workflowId !== undefined && (
+          {may('runAutomation') && automation.data?.workflowId !== undefined && (
             <RunNow automation={automation} schema={schema} input={inputText(text)} />
           )}
           <History id={id} />

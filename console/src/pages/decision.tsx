@@ -25,7 +25,7 @@ export function Decision({ run, task, decided }: DecisionProps): JSX.Element {
     const given = JSON.stringify({ task, as, reason: textOf(form, 'reason') });
     // The output is sent as it was typed, so that its numbers keep their digits.
     const rawBody = as === 'done' && output !== '' ? `${given.slice(0, -1)},"output":${output}}` : given;
-    await change('resumeRun', { path: { id: run }, rawBody });
+    await change('decideRun', { path: { id: run }, rawBody });
     decided();
   });
   return (

@@ -11,7 +11,7 @@ import { LiveSign } from '../parts/live-sign.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
 import { useRetryKey } from '../retry-key.ts';
-import { gateway, mayRun } from '../session.ts';
+import { gateway, may } from '../session.ts';
 import { errorKind, indentedJson, memberText } from '../texts.ts';
 import { ApprovalTable } from './approvals.tsx';
 import { tookText } from './run-table.tsx';
@@ -40,7 +40,7 @@ export function RunPage({ id }: { readonly id: string }): JSX.Element {
         <>
           {!isOver(run) && <LiveSign of={liveness} />}
           <RunFacts run={run} />
-          {mayRun() && <RunActions run={run} tasks={tasks} done={loaded.again} />}
+          <RunActions run={run} tasks={tasks} done={loaded.again} />
           {run.error !== undefined && <RunFault run={run} />}
           {!isOver(run) && <Waiting run={run} />}
           <Timeline run={run} tasks={tasks} decided={loaded.again} />
@@ -109,7 +109,7 @@ function RunActions({ run, tasks, done }: RunActionsProps): JSX.Element {
   };
   return (
     <div class="buttons">
-      {!isOver(run) && (
+      {!isOver(run) && may('cancelRun') && (
         <Action
           tone="danger"
           confirm="Cancel this run? No further task begins, and a call in flight is aborted: it may have happened."
@@ -118,19 +118,23 @@ function RunActions({ run, tasks, done }: RunActionsProps): JSX.Element {
           Cancel the run
         </Action>
       )}
-      {!isOver(run) && run.status !== 'suspended' && <Action act={() => then(change('suspendRun', { path }))}>Suspend</Action>}
-      {run.status === 'suspended' && !tasks.some(isUndecided) && (
+      {!isOver(run) && run.status !== 'suspended' && may('suspendRun') && (
+        <Action act={() => then(change('suspendRun', { path }))}>Suspend</Action>
+      )}
+      {run.status === 'suspended' && !tasks.some(isUndecided) && may('resumeRun') && (
         <Action act={() => then(change('resumeRun', { path, body: {} }))}>Resume</Action>
       )}
-      <Action
-        act={async () => {
-          const { value } = await withKey(run.id, (idempotencyKey) => change('rerunRun', { path, idempotencyKey }));
-          goTo(hrefOf(['runs', value.id]));
-        }}
-        confirm="Start a new run with the same input and the same version of the workflow?"
-      >
-        Run again
-      </Action>
+      {may('rerunRun') && (
+        <Action
+          act={async () => {
+            const { value } = await withKey(run.id, (idempotencyKey) => change('rerunRun', { path, idempotencyKey }));
+            goTo(hrefOf(['runs', value.id]));
+          }}
+          confirm="Start a new run with the same input and the same version of the workflow?"
+        >
+          Run again
+        </Action>
+      )}
     </div>
   );
 }

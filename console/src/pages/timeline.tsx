@@ -124,7 +124,11 @@ function UnknownOutcome({
         <strong>It is unknown whether this call happened.</strong> Find out at the orchestrator, then decide.
       </p>
       {why !== '' && <p class="note">{why}</p>}
-      {may('reloadAdapters') ? <Decision run={run.id} task={task.id} decided={decided} /> : <p>The role admin decides.</p>}
+      {may('decideRun') ? (
+        <Decision run={run.id} task={task.id} decided={decided} />
+      ) : (
+        <p>Somebody with the right to decide has to say it.</p>
+      )}
     </div>
   );
 }

@@ -11,10 +11,9 @@ const hostile = `<script>alert("1")</script>'"&`;
 const route: Route = {
   method: 'PUT',
   url: '/a/:b',
-  access: ['admin'],
   handle: () => json(200, {}),
   ...monitoring,
-  docs: { tag: 'operations', operationId: 'hostile', summary: hostile, success: { status: 200, description: '' }, errors: [] },
+  docs: { tag: 'operations', operationId: 'listAudit', summary: hostile, success: { status: 200, description: '' }, errors: [] },
 };
 
 const page = docsPage(createOpenApiDocument({ routes: [route], version: hostile, base: '', cookieName: 'session' }));

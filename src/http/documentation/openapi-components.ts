@@ -1,6 +1,6 @@
 import { type ErrorCode, errorCodes, farSideErrors } from '#base/error-codes.ts';
 import { type JsonSchema, Type } from '#base/json-schema.ts';
-import type { Route } from '#http/route.ts';
+import { accessOf, type Route } from '#http/route.ts';
 import { namedObject } from '#json/closed-object.ts';
 import type { ApiHeader, ApiResponse, Components, Reference } from './openapi-document.ts';
 
@@ -130,7 +130,7 @@ const keptErrors: ReadonlySet<ErrorCode> = new Set([
   'audit-unavailable',
 ]);
 
-type AnsweringRoute = Pick<Route, 'access' | 'idempotency' | 'method'>;
+type AnsweringRoute = Pick<Route, 'docs' | 'idempotency' | 'method' | 'open'>;
 
 function headerNames(status: number, codes: readonly ErrorCode[], route?: AnsweringRoute): readonly HeaderName[] {
   const names = new Set<HeaderName>(codes.flatMap((code) => headersByCode[code] ?? []));
@@ -143,15 +143,15 @@ function headerNames(status: number, codes: readonly ErrorCode[], route?: Answer
 }
 
 /** The headers of every reply of a route; without `route`, those of the reply to an unknown path. */
-export function commonHeaders(route?: Pick<Route, 'access'>): Readonly<Record<string, Reference>> {
+export function commonHeaders(route?: Pick<Route, 'open' | 'docs'>): Readonly<Record<string, Reference>> {
   const names: readonly HeaderName[] = ['X-Request-Id', ...(needsCaller(route) ? headersOfPrivate : [])];
   return Object.fromEntries(names.map((name) => [name, headerReference(name)]));
 }
 
 const headersOfPrivate: readonly HeaderName[] = ['Cache-Control', 'Vary', 'X-Content-Type-Options'];
 
-function needsCaller(route: Pick<Route, 'access'> | undefined): boolean {
-  return route !== undefined && route.access !== 'everyone';
+function needsCaller(route: Pick<Route, 'open' | 'docs'> | undefined): boolean {
+  return route !== undefined && accessOf(route) !== 'everyone';
 }
 
 /** The response of an operation for one error status, with its possible codes; without `route`, that of an unknown path. */

@@ -1,6 +1,7 @@
+import type { OperationAccess } from '#access/operations.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import type { JsonSchema } from '#base/json-schema.ts';
-import type { RouteAccess, RouteDocs } from '#http/route.ts';
+import type { RouteDocs } from '#http/route.ts';
 
 /** The parts of OpenAPI 3.1 that the gateway's document uses; the console shows it to people. */
 export interface OpenApiDocument {
@@ -25,7 +26,7 @@ interface ApiInfo {
 }
 
 export type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
-export type PathItem = Readonly<Record<string, Operation>>;
+export type PathItem = Readonly<Record<string, ApiOperation>>;
 
 export interface Components {
   readonly schemas: Readonly<Record<string, JsonSchema>>;
@@ -43,13 +44,13 @@ export interface DocumentedError {
   readonly remedy: string;
 }
 
-export interface Operation {
+export interface ApiOperation {
   readonly operationId: string;
   readonly tags: readonly RouteDocs['tag'][];
   readonly summary: string;
   readonly description: string;
   /** The roles that may call the operation; `everyone` needs no credentials, `callers` needs any valid ones. */
-  readonly 'x-roles': RouteAccess;
+  readonly 'x-roles': OperationAccess;
   readonly security?: readonly SecurityRequirement[];
   readonly parameters: readonly (Parameter | Reference)[];
   readonly requestBody?: { readonly required: boolean; readonly content: Content };

@@ -8,12 +8,11 @@ import { errorsOf, statusesOf } from './openapi-errors.ts';
 const open: Route = {
   method: 'GET',
   url: '/x',
-  access: 'everyone',
   handle: () => json(200, {}),
   ...monitoring,
   docs: {
     tag: 'operations',
-    operationId: 'x',
+    operationId: 'healthz',
     summary: '',
     success: { status: 200, description: '' },
     errors: ['adapter-busy'],
@@ -35,7 +34,7 @@ describe('the errors of a route', () => {
   });
 
   test('include those of authentication where the route needs a known caller', () => {
-    const codes = errorsOf({ ...open, access: 'callers' });
+    const codes = errorsOf({ ...open, docs: { ...open.docs, operationId: 'whoami' } });
     for (const code of [
       'unauthenticated',
       'login-throttled',
@@ -49,7 +48,7 @@ describe('the errors of a route', () => {
   });
 
   test('include the refusal of a role where the route needs one', () => {
-    assert.ok(errorsOf({ ...open, access: ['admin'] }).includes('forbidden'));
+    assert.ok(errorsOf({ ...open, docs: { ...open.docs, operationId: 'listAudit' } }).includes('forbidden'));
   });
 
   test('include those of a body where the route takes one, and those of JSON where the body is JSON', () => {

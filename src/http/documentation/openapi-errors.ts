@@ -1,5 +1,5 @@
 import { type ErrorCode, errorCodes } from '#base/error-codes.ts';
-import type { Route } from '#http/route.ts';
+import { accessOf, type Route } from '#http/route.ts';
 
 /** Errors of the reading of any HTTP request; they include those of an unused body and of an unknown query parameter. */
 const ofEveryRoute: readonly ErrorCode[] = [
@@ -27,8 +27,9 @@ export function errorsOf(route: Route): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>([...ofEveryRoute, ...route.docs.errors]);
   const add = (more: readonly ErrorCode[]): void => more.forEach((code) => codes.add(code));
   if (route.method !== 'GET') add(['cross-site']);
-  if (route.access !== 'everyone') add(ofKnownCallers);
-  if (typeof route.access !== 'string') add(['forbidden']);
+  const access = accessOf(route);
+  if (access !== 'everyone') add(ofKnownCallers);
+  if (typeof access !== 'string') add(['forbidden']);
   if (route.sheddable) add(['overloaded']);
   if (route.body !== undefined) add(['unsupported-media-type']);
   if (route.idempotency !== undefined) add(ofIdempotencyKeys);

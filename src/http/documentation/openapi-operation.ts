@@ -1,13 +1,15 @@
+import type { OperationAccess } from '#access/operations.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import { type JsonSchema, Type } from '#base/json-schema.ts';
-import { bodyMediaTypes, isOptional, type Route, type RouteAccess } from '#http/route.ts';
+import { accessOf, bodyMediaTypes, isOptional, type Route } from '#http/route.ts';
 import { commonHeaders, errorResponse } from './openapi-components.ts';
-import type { ApiHeader, ApiResponse, Content, Operation, Parameter, Reference } from './openapi-document.ts';
+import type { ApiHeader, ApiOperation, ApiResponse, Content, Parameter, Reference } from './openapi-document.ts';
 import { errorsOf, statusesOn } from './openapi-errors.ts';
 
 /** A route as an OpenAPI operation. */
-export function operationOf(route: Route): Operation {
-  const { docs, access } = route;
+export function operationOf(route: Route): ApiOperation {
+  const { docs } = route;
+  const access = accessOf(route);
   return {
     operationId: docs.operationId,
     tags: [docs.tag],
@@ -31,7 +33,7 @@ export function pathOf(url: string): string {
   return pathParameterNames(url).reduce((path, name) => path.replace(`:${name}`, `{${name}}`), url);
 }
 
-function whoMayCall(access: RouteAccess): string {
+function whoMayCall(access: OperationAccess): string {
   if (access === 'everyone') return 'Open to everyone, without credentials.';
   if (access === 'callers') return 'For every authenticated caller, with any role.';
   return access.length === 1 ? `For the role ${access.join()}.` : `For callers with one of the roles ${access.join(', ')}.`;
@@ -65,7 +67,7 @@ function exampleOf<Example>(example: Example | undefined): { readonly example?: 
   return example === undefined ? {} : { example };
 }
 
-function requestBodyOf({ body, docs }: Route): Pick<Operation, 'requestBody'> {
+function requestBodyOf({ body, docs }: Route): Pick<ApiOperation, 'requestBody'> {
   if (body === undefined) return {};
   const content = media(body.schema, docs.example?.request);
   return {
@@ -103,14 +105,15 @@ function responsesOf(route: Route): Record<string, ApiResponse> {
   return responses;
 }
 
-function otherReplies({ access, docs }: Route): Record<string, ApiResponse> {
+function otherReplies(route: Route): Record<string, ApiResponse> {
+  const { docs } = route;
   const { otherReplies: replies = [] } = docs;
   return Object.fromEntries(
     replies.map(({ status, description, headers, sameBody = false }) => [
       status,
       {
         description,
-        headers: { ...commonHeaders({ access }), ...describedHeaders(headers) },
+        headers: { ...commonHeaders(route), ...describedHeaders(headers) },
         ...(sameBody ? contentOf(docs) : {}),
       },
     ]),
@@ -122,11 +125,12 @@ function shapedContent({ errorShape }: Route): Pick<ApiResponse, 'content'> {
   return errorShape === undefined ? {} : { content: { 'application/json': { schema: errorShape.schema } } };
 }
 
-function successOf({ access, docs }: Route): ApiResponse {
+function successOf(route: Route): ApiResponse {
+  const { docs } = route;
   const { description, headers } = docs.success;
   return {
     description,
-    headers: { ...commonHeaders({ access }), ...describedHeaders(headers) },
+    headers: { ...commonHeaders(route), ...describedHeaders(headers) },
     ...contentOf(docs),
   };
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonSchema } from '#base/json-schema.ts';
-import type { ApiResponse, Content, OpenApiDocument, Operation } from './openapi-document.ts';
+import type { ApiOperation, ApiResponse, Content, OpenApiDocument } from './openapi-document.ts';
 
 /**
  * The document with each schema that has a `title` as a component of that name. A reference is in its place. Generators make a type of
@@ -25,7 +25,7 @@ export function withNamedSchemas(document: OpenApiDocument): OpenApiDocument {
 
 type Named = Map<string, JsonSchema>;
 
-function operationWith(named: Named, operation: Operation): Operation {
+function operationWith(named: Named, operation: ApiOperation): ApiOperation {
   const { requestBody, responses } = operation;
   return {
     ...operation,

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorCodes } from '#base/error-codes.ts';
 import type { Route } from '#http/route.ts';
 import { componentsFor } from './openapi-components.ts';
-import type { OpenApiDocument, Operation } from './openapi-document.ts';
+import type { ApiOperation, OpenApiDocument } from './openapi-document.ts';
 import { errorGuide } from './openapi-error-guide.ts';
 import { statusesOf } from './openapi-errors.ts';
 import { operationOf, pathOf } from './openapi-operation.ts';
@@ -57,7 +57,7 @@ const tags: OpenApiDocument['tags'] = [
 ];
 
 function pathsOf(routes: readonly Route[]): OpenApiDocument['paths'] {
-  const paths: Record<string, Record<string, Operation>> = {};
+  const paths: Record<string, Record<string, ApiOperation>> = {};
   for (const route of routes) {
     const path = pathOf(route.url);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };

@@ -1,11 +1,11 @@
-import type { OpenApiDocument, Operation } from './openapi-document.ts';
+import type { ApiOperation, OpenApiDocument } from './openapi-document.ts';
 
 /** An operation with its place in the document. */
 export interface PlacedOperation {
   /** In lower case. */
   readonly method: string;
   readonly path: string;
-  readonly operation: Operation;
+  readonly operation: ApiOperation;
 }
 
 /** The operations of a document in its order. */

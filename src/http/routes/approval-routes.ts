@@ -1,3 +1,4 @@
+import type { Operation } from '#access/operations.ts';
 import type { ApprovalCatalogue, ApprovalRequest, SeenApproval } from '#approvals/approval-catalogue.ts';
 import { readApprovalListQuery } from '#approvals/approval-list-query.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
@@ -55,7 +56,6 @@ function listRoute(approvals: ApprovalCatalogue): Route {
   return {
     method: 'GET',
     url: '/approvals',
-    access: 'callers',
     // readApprovalListQuery checks names and values together, so that one reply lists all problems.
     query: () => true,
     async handle({ query, context, count }) {
@@ -85,7 +85,6 @@ function readRoute(approvals: ApprovalCatalogue): Route {
   return {
     method: 'GET',
     url: '/approvals/:id',
-    access: 'callers',
     handle: async (request) => json(200, shownApproval(await approvals.read(askedApproval(request)))),
     ...catalogueReading,
     docs: {
@@ -112,7 +111,7 @@ const decisionErrors: readonly ErrorCode[] = [
 function decisionRoute(options: {
   readonly url: string;
   readonly decide: (request: ApprovalRequest & { readonly reason: string }) => Promise<SeenApproval>;
-  readonly operationId: string;
+  readonly operationId: Operation;
   readonly summary: string;
   readonly description: string;
   readonly errors: readonly ErrorCode[];
@@ -122,7 +121,6 @@ function decisionRoute(options: {
   return {
     method: 'POST',
     url,
-    access: 'callers',
     body: { kind: 'json', schema: decisionSchema },
     async handle(request) {
       const asked = askedApproval(request);
@@ -152,7 +150,6 @@ function previewRoute(approvals: ApprovalCatalogue): Route {
   return {
     method: 'POST',
     url: '/approvals/:id/preview',
-    access: 'callers',
     query: (name) => name === 'format',
     body: { kind: 'json', schema: previewFormatBody, optional: true },
     async handle(request) {

@@ -1,4 +1,3 @@
-import { listingRoles, writingRoles } from '#automations/automation-access.ts';
 import type { AutomationCatalogue, AutomationState } from '#automations/automation-catalogue.ts';
 import { contentProblems, type GivenAutomation, patchProblems } from '#automations/automation-document.ts';
 import { inputPointer, withInput } from '#automations/automation-input.ts';
@@ -72,7 +71,6 @@ function createRoute(catalogue: AutomationCatalogue, base: string): Route {
   return {
     method: 'POST',
     url: '/automation_catalog/automations',
-    access: writingRoles,
     body: given,
     async handle({ context, judged }) {
       const state = await catalogue.create({ principal: context.record.principal, given: judged as GivenAutomation });
@@ -108,7 +106,6 @@ function readRoute(catalogue: AutomationCatalogue): Route {
   return {
     method: 'GET',
     url: '/automation_catalog/automations/:id',
-    access: [...listingRoles, 'engineering'],
     async handle(request) {
       const state = await catalogue.read(target(request));
       const { ifMatch, ifNoneMatch } = preconditionsOf(request);
@@ -145,7 +142,6 @@ function replaceRoute(catalogue: AutomationCatalogue): Route {
   return {
     method: 'PUT',
     url: '/automation_catalog/automations/:id',
-    access: writingRoles,
     body: given,
     async handle(request) {
       const given = request.judged as GivenAutomation;
@@ -181,8 +177,6 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
   return {
     method: 'PATCH',
     url: '/automation_catalog/automations/:id',
-    // Who may run an automation may pause it. The catalogue judges the other patches.
-    access: 'callers',
     body: {
       kind: 'json',
       // Most HTTP libraries send `application/json` with every JSON body.
@@ -222,7 +216,6 @@ function removeRoute(catalogue: AutomationCatalogue): Route {
   return {
     method: 'DELETE',
     url: '/automation_catalog/automations/:id',
-    access: writingRoles,
     async handle(request) {
       noteChange(request.context, await catalogue.remove({ ...target(request), preconditions: preconditionsOf(request) }));
       return { kind: 'plain', status: 204 };
@@ -245,7 +238,6 @@ function takeRoute(catalogue: AutomationCatalogue): Route {
   return {
     method: 'POST',
     url: '/automation_catalog/automations/:id/take',
-    access: writingRoles,
     async handle(request) {
       const state = await catalogue.take({ ...target(request), preconditions: preconditionsOf(request) });
       noteChange(request.context, state);

@@ -53,11 +53,11 @@ function wantsHtml(accept = ''): boolean {
   return accept.split(',').some((part) => part.trim().split(';')[0]?.toLowerCase() === 'text/html');
 }
 
-function htmlRoute(url: string, handle: Route['handle']): Route {
+function htmlRoute(url: `/${string}`, handle: Route['handle']): Route {
   return {
     method: 'GET',
     url,
-    access: 'everyone',
+    open: true,
     // Pages keep their filters there.
     query: () => true,
     handle,

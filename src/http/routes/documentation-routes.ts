@@ -44,7 +44,6 @@ function documentRoute(reply: () => RouteReply): Route {
   return {
     method: 'GET',
     url: '/openapi.json',
-    access: 'everyone',
     handle: reply,
     ...monitoring,
     docs: {
@@ -67,7 +66,6 @@ function pageRoute(reply: () => RouteReply): Route {
   return {
     method: 'GET',
     url: '/docs',
-    access: 'everyone',
     handle: reply,
     ...monitoring,
     docs: {

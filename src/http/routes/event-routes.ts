@@ -1,4 +1,3 @@
-import { writingRoles } from '#automations/automation-access.ts';
 import { Type } from '#base/json-schema.ts';
 import { frontDoorLimit } from '#http/connections/connection-limit.ts';
 import { createStreamPlaces, eventStreamReply, eventStreamType, type StreamLimit } from '#http/event-stream.ts';
@@ -47,7 +46,6 @@ function runEventsRoute(runs: RunCatalogue, places: Places): Route {
   return {
     method: 'GET',
     url: '/runs/:id/events',
-    access: 'callers',
     handle: (request) =>
       eventStreamReply(request, { places, open: (options) => runs.follow({ ...askedRun(request), ...options }) }),
     ...streaming,
@@ -72,7 +70,6 @@ function allEventsRoute(runs: RunCatalogue, places: Places): Route {
   return {
     method: 'GET',
     url: '/events',
-    access: 'callers',
     handle: (request) =>
       eventStreamReply(request, {
         places,
@@ -96,7 +93,6 @@ function publishRoute(runs: RunCatalogue): Route {
   return {
     method: 'POST',
     url: '/events',
-    access: writingRoles,
     body: {
       kind: 'document',
       mediaTypes: [cloudEventType, cloudEventBatchType],

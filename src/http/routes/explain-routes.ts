@@ -1,13 +1,17 @@
 import { entrances, rightMethods } from '#access/access-options.ts';
 import { type AskedPrincipal, findAskedPrincipal } from '#access/asked-principal.ts';
-import { decide } from '#access/decide.ts';
+import { isOperation } from '#access/operations.ts';
 import type { Principal } from '#access/principal.ts';
+import type { AskedOperation } from '#access/rights.ts';
 import type { RequestProblem } from '#base/gateway-error.ts';
 import { Type } from '#base/json-schema.ts';
 import { type CallQuestion, type CallRules, explainCall } from '#calls/explain-call.ts';
-import { json, type Route } from '#http/route.ts';
+import { explainOperation } from '#calls/explain-operation.ts';
+import { accessOf, json, type Route } from '#http/route.ts';
 import { namedObject } from '#json/closed-object.ts';
 import { invalidRequest } from '#json/problem-list.ts';
+import { explainStoring } from '#workflows/explain-storing.ts';
+import type { WorkflowCatalogue } from '#workflows/workflow-catalogue.ts';
 import { monitoring } from './route-traits.ts';
 
 interface ExplainRoutesOptions {
@@ -15,11 +19,14 @@ interface ExplainRoutesOptions {
   readonly principalNamed: (username: string) => Principal | undefined;
   /** Read for each request, since a reload replaces them. */
   readonly rules: () => CallRules;
+  readonly checkWorkflow: WorkflowCatalogue['check'];
   /** All routes of the gateway. */
   readonly routes: () => readonly Route[];
 }
 
 interface AccessQuestion extends AskedPrincipal, Omit<CallQuestion, 'route'> {
+  /** The text of a document, YAML or JSON. */
+  readonly workflow?: string;
   /** An operationId. */
   readonly route: string;
 }
@@ -29,6 +36,8 @@ interface AccessAnswer {
   readonly rule: string;
   readonly approvals: readonly string[];
   readonly reason: string;
+  /** Of the document in the question. */
+  readonly errors?: readonly RequestProblem[];
 }
 
 const questionSchema = namedObject('AccessQuestion', {
@@ -38,8 +47,13 @@ const questionSchema = namedObject('AccessQuestion', {
   adapter: Type.Optional(Type.String({ description: 'Name of the adapter instance.' })),
   method: Type.Optional(Type.Enum([...rightMethods], { description: 'Method at the far side.' })),
   path: Type.Optional(Type.String({ description: 'Path at the orchestrator; for `restCall` the URI, or its path alone.' })),
+  workflow: Type.Optional(
+    Type.String({ description: 'With the route `createWorkflow`: the text of the document, YAML or JSON.' }),
+  ),
   via: Type.Optional(
-    Type.Enum([...entrances], { description: 'The entrance of the call. Absent: a rule of any entrance matches.' }),
+    Type.Enum([...entrances], {
+      description: 'The entrance. Absent: rights count as over `http`, and an approval rule for any entrance matches.',
+    }),
   ),
 });
 
@@ -49,16 +63,15 @@ export function explainRoutes(options: ExplainRoutesOptions): readonly Route[] {
     {
       method: 'POST',
       url: '/access/explain',
-      access: ['admin'],
       body: { kind: 'json', schema: questionSchema },
-      handle: ({ body }) => json(200, explained(body as AccessQuestion, options)),
+      handle: async ({ body }) => json(200, await explained(body as AccessQuestion, options)),
       ...monitoring,
       docs: {
         tag: 'access',
         operationId: 'explainAccess',
         summary: 'Explain whether a principal may make a request, and why',
         description:
-          'Asks the decision that every call takes, and sends nothing. `adapter`, `method` and `path` are for the routes that relay a call; the answer does not judge what is not given. For other routes the answer is about roles alone: the access lists of an automation (gbac) hold as well.',
+          'Asks the decision that every call takes, and sends nothing. `adapter`, `method` and `path` are for the routes that relay a call; the answer does not judge what is not given. For other routes the answer is about the role or the right alone: the access lists of an automation (gbac) hold as well.',
         success: {
           status: 200,
           description: 'The decision.',
@@ -67,6 +80,17 @@ export function explainRoutes(options: ExplainRoutesOptions): readonly Route[] {
             rule: Type.String({ description: 'The rules that allow the request, or the one that refuses it.' }),
             approvals: Type.Array(Type.String(), { description: 'Names of the approvals that the call needs.' }),
             reason: Type.String({ description: 'The same in sentences.' }),
+            errors: Type.Optional(
+              Type.Array(
+                namedObject('AccessAnswerError', {
+                  pointer: Type.String({ description: 'Place in `workflow` (RFC 6901).' }),
+                  detail: Type.String(),
+                  line: Type.Optional(Type.Integer({ minimum: 1 })),
+                  column: Type.Optional(Type.Integer({ minimum: 1 })),
+                }),
+                { description: 'With `workflow`: its problems, or the calls for which a right is missing.' },
+              ),
+            ),
           }),
         },
         errors: [],
@@ -90,36 +114,45 @@ export function explainRoutes(options: ExplainRoutesOptions): readonly Route[] {
 }
 
 /** Throws 400 `invalid-request` with every problem of the question. */
-function explained(question: AccessQuestion, { principalNamed, rules: read, routes }: ExplainRoutesOptions): AccessAnswer {
+async function explained(question: AccessQuestion, options: ExplainRoutesOptions): Promise<AccessAnswer> {
+  const { principalNamed, rules: read, routes } = options;
   const rules = read();
-  const found = findAskedPrincipal(question, { principalNamed, customRoles: rules.customRoles.map(({ name }) => name) });
+  const { customRoles } = rules;
+  const found = findAskedPrincipal(question, { principalNamed, customRoles: customRoles.map(({ name }) => name) });
   const route = routes().find(({ docs }) => docs.operationId === question.route);
   const problems: RequestProblem[] = 'problems' in found ? [...found.problems] : [];
   if (route === undefined) problems.push({ pointer: '/route', detail: 'is no operationId of /openapi.json' });
   if ('problems' in found || route === undefined) throw invalidRequest(problems);
   const { principal } = found;
-  if (route.operation === undefined) return ofRoles(route, question, principal);
-  const { adapter, method, path, via } = question;
-  const answer = explainCall({ principal, route: route.operation, adapter, method, path, via }, rules);
+  const { workflow: text, adapter, method, path, via } = question;
+  refuseWorkflow(question, route);
+  if (route.operation !== undefined) return ofCall({ principal, route: route.operation, adapter, method, path, via }, rules);
+  const answer = ofOperation(route, question, { principal, customRoles, entrance: via ?? 'http' });
+  if (text === undefined || !answer.allowed) return answer;
+  return { ...answer, ...(await explainStoring(options.checkWorkflow, { principal, text })) };
+}
+
+function refuseWorkflow({ workflow }: AccessQuestion, { docs }: Route): void {
+  if (workflow !== undefined && docs.operationId !== 'createWorkflow')
+    throw invalidRequest([{ pointer: '/workflow', detail: 'has no meaning here: give it with the route createWorkflow' }]);
+}
+
+function ofCall(asked: Parameters<typeof explainCall>[0], rules: CallRules): AccessAnswer {
+  const answer = explainCall(asked, rules);
   if ('problems' in answer) throw invalidRequest(answer.problems);
   const { allowed, rule, approvals, reason } = answer;
   return { allowed, rule, approvals, reason };
 }
 
-/** A route that relays no call: its roles decide. */
-function ofRoles({ access, docs }: Route, question: AccessQuestion, principal: Principal): AccessAnswer {
-  const unused = (['adapter', 'method', 'path', 'via'] as const).filter((name) => question[name] !== undefined);
+/** A route that relays no call. */
+function ofOperation(route: Route, question: AccessQuestion, asked: Omit<AskedOperation, 'operation'>): AccessAnswer {
+  const { operationId } = route.docs;
+  const unused = (['adapter', 'method', 'path'] as const).filter((name) => question[name] !== undefined);
   if (unused.length > 0)
     throw invalidRequest(
-      unused.map((name) => ({ pointer: `/${name}`, detail: `has no meaning here: ${docs.operationId} relays no call` })),
+      unused.map((name) => ({ pointer: `/${name}`, detail: `has no meaning here: ${operationId} relays no call` })),
     );
-  if (typeof access === 'string') {
-    const reason =
-      access === 'everyone' ? 'Every caller may call it, without credentials.' : 'Every authenticated caller may call it.';
-    return { allowed: true, rule: access, approvals: [], reason };
-  }
-  const { allowed, reason } = decide({ principal, roles: access });
-  if (!allowed)
-    return { allowed, rule: `roles of ${docs.operationId}`, approvals: [], reason: `The caller gets 403 forbidden: ${reason}` };
-  return { allowed, rule: `role ${access.find((role) => principal.roles.includes(role))}`, approvals: [], reason };
+  if (accessOf(route) === 'everyone' || !isOperation(operationId))
+    return { allowed: true, rule: 'everyone', approvals: [], reason: 'Every caller may call it, without credentials.' };
+  return explainOperation({ ...asked, operation: operationId });
 }

@@ -1,4 +1,3 @@
-import { listingRoles, writingRoles } from '#automations/automation-access.ts';
 import { entityTag, matchesNone, requireMatch } from '#automations/entity-tag.ts';
 import { pageSize, readPageOptions } from '#automations/list-options.ts';
 import { Type } from '#base/json-schema.ts';
@@ -80,7 +79,6 @@ function listRoute(catalogue: FormCatalogue): Route {
   return {
     method: 'GET',
     url: '/automation_catalog/forms',
-    access: listingRoles,
     // readPageOptions checks names and values together, so that one reply lists all problems.
     query: () => true,
     async handle({ query, ...request }) {
@@ -127,7 +125,6 @@ function readRoute(catalogue: FormCatalogue): Route {
   return {
     method: 'GET',
     url: '/automation_catalog/forms/:id',
-    access: [...listingRoles, 'engineering'],
     async handle(request) {
       const form = await catalogue.read(idOf(request));
       const { ifMatch, ifNoneMatch } = preconditionsOf(request);
@@ -159,7 +156,6 @@ function putRoute(catalogue: FormCatalogue, base: string): Route {
   return {
     method: 'PUT',
     url: '/automation_catalog/forms/:id',
-    access: writingRoles,
     body: {
       kind: 'document',
       mediaTypes: ['application/json', 'application/schema+json'],
@@ -212,7 +208,6 @@ function removeRoute(catalogue: FormCatalogue): Route {
   return {
     method: 'DELETE',
     url: '/automation_catalog/forms/:id',
-    access: writingRoles,
     async handle(request) {
       const id = idOf(request);
       await catalogue.remove({ principal: request.context.record.principal, id, preconditions: preconditionsOf(request) });

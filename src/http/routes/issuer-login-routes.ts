@@ -26,7 +26,6 @@ function issuersRoute({ access, hasConsole }: IssuerLoginOptions): Route {
   return {
     method: 'GET',
     url: '/login/issuers',
-    access: 'everyone',
     handle: () => json(200, { list: hasConsole ? access.issuerLogins.issuers() : [] }, notStored),
     ...monitoring,
     docs: {
@@ -48,7 +47,6 @@ function startRoute(options: IssuerLoginOptions): Route {
   return {
     method: 'GET',
     url: '/login/oidc',
-    access: 'everyone',
     query: (name) => name === 'issuer' || name === 'to',
     handle: (request) =>
       led(request, options, async () => {
@@ -72,7 +70,6 @@ function callbackRoute(options: IssuerLoginOptions): Route {
   return {
     method: 'GET',
     url: '/login/oidc/callback',
-    access: 'everyone',
     // An issuer may send further parameters, which a client has to ignore (RFC 6749 4.1.2).
     query: () => true,
     handle: (request) =>

@@ -45,7 +45,6 @@ export function notificationRoutes(notifications: NotificationCatalogue): readon
     {
       method: 'GET',
       url: '/notifications',
-      access: ['admin'],
       query: () => true,
       async handle({ query, count }) {
         const request = readQuery(query);

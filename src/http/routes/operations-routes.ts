@@ -27,7 +27,6 @@ function healthRoute(options: OperationsRoutesOptions): Route {
   return {
     method: 'GET',
     url: '/healthz',
-    access: 'everyone',
     handle: () => json(200, { status: 'ok', degraded: options.isOverloaded() }),
     ...monitoring,
     docs: {
@@ -52,7 +51,6 @@ function readinessRoute(options: OperationsRoutesOptions): Route {
   return {
     method: 'GET',
     url: '/readyz',
-    access: 'everyone',
     async handle() {
       await options.pingStore();
       const states = options.adapterStates();
@@ -126,7 +124,7 @@ function metricsRoute(options: OperationsRoutesOptions): Route {
   return {
     method: 'GET',
     url: '/metrics',
-    access: options.openMetrics ? 'everyone' : ['admin', 'readonly', 'apiread'],
+    open: options.openMetrics,
     async handle() {
       return { kind: 'plain', status: 200, mediaType: options.metrics.mediaType, body: await options.metrics.text() };
     },

@@ -1,3 +1,4 @@
+import type { CustomRoleOptions } from '#access/access-options.ts';
 import { type DryRunFormat, dryRunFormats } from '#adapters/dry-runs.ts';
 import type { KnownAdapters } from '#adapters/known-adapters.ts';
 import { Type } from '#base/json-schema.ts';
@@ -22,6 +23,7 @@ import { relayedCall } from './route-traits.ts';
 interface PreviewRoutesOptions {
   /** Read for each request, since a reload replaces them. */
   readonly adapters: () => KnownAdapters;
+  readonly customRoles: () => readonly CustomRoleOptions[];
   readonly preview: TakePreview;
 }
 
@@ -46,10 +48,9 @@ export function previewRoutes(options: PreviewRoutesOptions): readonly Route[] {
   return [
     {
       ...relayedCall,
-      ...knownAdapter(options),
+      ...knownAdapter('restRequest', options),
       method: 'POST',
       url: '/orchestrator_manager/preview/:adapterId',
-      access: ['admin'],
       query: (name) => name === 'format',
       body: { kind: 'json', schema: previewBody, opaque: ['/body'], judge: judgeOrchestratorBody },
       handle: async (request) => json(200, await previewOf(request, options)),
@@ -82,7 +83,7 @@ function previewContext(context: CallContext, sourceAddress: string): PreviewCon
   context.whenEnded((complete) => {
     if (!complete) left.abort();
   });
-  return { principal, requestId, trace, span, sourceAddress, wait, signal: left.signal };
+  return { principal, entrance: 'http', requestId, trace, span, sourceAddress, wait, signal: left.signal };
 }
 
 /** The member of the body or the query parameter. Throws 400 for another value, and where both are given. */

@@ -3,9 +3,8 @@ import type { Principal } from '#access/principal.ts';
 import type { KnownAdapters } from '#adapters/known-adapters.ts';
 import { type ErrorCode, farSideErrors } from '#base/error-codes.ts';
 import { Type } from '#base/json-schema.ts';
-import { fixedMethod } from '#calls/call.ts';
 import type { CallPath } from '#calls/call-path.ts';
-import { callRoles, decidePermission } from '#calls/decide-call.ts';
+import { decideEntry } from '#calls/decide-entry.ts';
 import { renderAnswered } from '#http/rendering/call-answer.ts';
 import { renderAnswer, renderInstances, renderResponse, renderResult } from '#http/rendering/call-renderings.ts';
 import type { Judgement, Route, RouteRequest } from '#http/route.ts';
@@ -94,27 +93,29 @@ export function relayRoutes(options: RelayRoutesOptions): readonly Route[] {
 type PathParameters = Readonly<Record<string, string>>;
 
 /** The members that all relay routes have in common. */
-function relayRoute(operation: CallOperation, { customRoles }: RelayRoutesOptions) {
+function relayRoute(operation: CallOperation) {
   return {
     ...relayedCall,
     method: 'POST' as const,
     url: relayPatterns[operation],
-    access: callRoles[operation],
-    admits: (principal: Principal, params: PathParameters) =>
-      decidePermission({
-        principal,
-        customRoles: customRoles(),
-        call: { operation, adapter: params['adapterId'], method: fixedMethod(operation), path: undefined },
-      }),
     operation,
   };
 }
 
-/** Answers 404 for an unknown adapter instance before the body is read. */
-export function knownAdapter({ adapters }: Pick<RelayRoutesOptions, 'adapters'>): {
-  readonly precondition: (params: PathParameters) => void;
-} {
-  return { precondition: (params) => void adapters().find(adapterIn(params)) };
+/**
+ * Answers 404 before the body is read, where the adapter instance does not exist. One for which the caller has neither role nor right to the
+ * operation is answered in the same way.
+ */
+export function knownAdapter(
+  operation: CallOperation,
+  { adapters, customRoles }: Pick<RelayRoutesOptions, 'adapters' | 'customRoles'>,
+): { readonly precondition: (params: PathParameters, principal: Principal) => void } {
+  return {
+    precondition(params, principal) {
+      const asked = { principal, operation, entrance: 'http', customRoles: customRoles() } as const;
+      adapters().find(adapterIn(params), (adapter) => decideEntry({ ...asked, adapter }).allowed);
+    },
+  };
 }
 
 export function adapterIn(params: PathParameters): string {
@@ -125,7 +126,7 @@ export const pathParameters = { adapterId: 'Name of the adapter instance, URL-en
 
 function restCallRoute(options: RelayRoutesOptions): Route {
   return {
-    ...relayRoute('restCall', options),
+    ...relayRoute('restCall'),
     idempotency: { headers: [] },
     body: { kind: 'json', schema: restCallBody, opaque: ['/body'], judge: judgeRestCallBody },
     handle: ({ spans, judged, context }) => {
@@ -160,8 +161,8 @@ function restCallRoute(options: RelayRoutesOptions): Route {
 
 function restActionRoute(options: RelayRoutesOptions): Route {
   return {
-    ...relayRoute('restAction', options),
-    ...knownAdapter(options),
+    ...relayRoute('restAction'),
+    ...knownAdapter('restAction', options),
     idempotency: { headers: passedOnHeaders },
     body: { kind: 'json', schema: restActionBody, opaque: ['/body'], judge: judgeOrchestratorBody },
     handle: (request) => {
@@ -189,8 +190,8 @@ function restActionRoute(options: RelayRoutesOptions): Route {
 
 function restQueryRoute(options: RelayRoutesOptions): Route {
   return {
-    ...relayRoute('restQuery', options),
-    ...knownAdapter(options),
+    ...relayRoute('restQuery'),
+    ...knownAdapter('restQuery', options),
     body: { kind: 'json', schema: restQueryBody, judge: judgeOrchestratorBody },
     handle: (request) => {
       const call = { ...toOrchestrator(request), operation: 'restQuery' } as const;
@@ -220,8 +221,8 @@ function restQueryRoute(options: RelayRoutesOptions): Route {
 
 function restRequestRoute(options: RelayRoutesOptions): Route {
   return {
-    ...relayRoute('restRequest', options),
-    ...knownAdapter(options),
+    ...relayRoute('restRequest'),
+    ...knownAdapter('restRequest', options),
     idempotency: { headers: passedOnHeaders },
     body: { kind: 'json', schema: restRequestBody, opaque: ['/body'], judge: judgeOrchestratorBody },
     handle: (request) => {

@@ -20,7 +20,6 @@ export function reloadRoutes(
     {
       method: 'POST',
       url: '/adapters/reload',
-      access: ['admin'],
       async handle({ context }) {
         const { principal, requestId } = context.record;
         return json(200, await reload({ principal: principal.username, requestId }));

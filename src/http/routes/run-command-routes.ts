@@ -12,6 +12,7 @@ import {
   exampleStarted,
   rerunSchema,
   resumeSchema,
+  runDecisionSchema,
   runKeyHeader,
   runParameter,
   runSchema,
@@ -42,6 +43,7 @@ export function runCommandRoutes(runs: RunCatalogue, base: string): readonly Rou
       shown: { status: 'suspended' },
     }),
     resumeRoute(runs),
+    decideRoute(runs),
     rerunRoute(runs, base),
   ];
 }
@@ -62,7 +64,6 @@ function startRoute(runs: RunCatalogue, base: string): Route {
   return {
     method: 'POST',
     url: '/automation_catalog/automations/:id/run',
-    access: 'callers',
     body: startBody,
     async handle(request) {
       const { id: automation, principal } = askedRun(request);
@@ -122,7 +123,6 @@ function commandRoute({
   return {
     method: 'POST',
     url,
-    access: 'callers',
     async handle(request) {
       const run = await take(askedRun(request));
       noteRun(request, run);
@@ -145,40 +145,50 @@ function commandRoute({
 const replyComesAfterIt =
   'The reply comes once the run has taken the change, or after 5 seconds with the run as it is then; it takes the change later.';
 
-const decisionBody: JsonBody = {
+const resumeBody: JsonBody = {
   kind: 'json',
   optional: true,
   schema: resumeSchema,
   opaque: ['/output'],
-  judge: (body) => ({ problems: decisionProblems(body) }),
+  judge: (body) => ({ problems: [...missingMembers(body), ...needlessOutput(body)] }),
 };
 
+const decisionBody: JsonBody = {
+  kind: 'json',
+  schema: runDecisionSchema,
+  opaque: ['/output'],
+  judge: (body) => ({ problems: needlessOutput(body) }),
+};
+
+function isEmpty(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && Object.keys(body).length === 0;
+}
+
 /** All of the members that a decision needs, or none at all. */
-function decisionProblems(body: unknown): readonly RequestProblem[] {
-  if (typeof body !== 'object' || body === null || Object.keys(body).length === 0) return [];
+function missingMembers(body: unknown): readonly RequestProblem[] {
+  if (typeof body !== 'object' || body === null || isEmpty(body)) return [];
   const missing = (['task', 'as', 'reason'] as const).filter((name) => !(name in body));
-  const problems = missing.map((name) => ({
+  return missing.map((name) => ({
     pointer: `/${name}`,
     detail: 'is missing: a decision needs task, as and reason; to resume without one send no member',
   }));
-  const needless = 'output' in body && 'as' in body && body.as !== 'done';
-  return needless ? [...problems, { pointer: '/output', detail: 'is only for "as": "done"; leave it out' }] : problems;
+}
+
+function needlessOutput(body: unknown): readonly RequestProblem[] {
+  const isNeedless = typeof body === 'object' && body !== null && 'output' in body && 'as' in body && body.as !== 'done';
+  return isNeedless ? [{ pointer: '/output', detail: 'is only for "as": "done"; leave it out' }] : [];
 }
 
 function resumeRoute(runs: RunCatalogue): Route {
   return {
     method: 'POST',
     url: '/runs/:id/resume',
-    access: 'callers',
-    body: decisionBody,
+    body: resumeBody,
     async handle(request) {
-      const { task, as, reason } = request.body as Partial<RunDecision>;
-      const decision =
-        task === undefined || as === undefined || reason === undefined
-          ? undefined
-          : { task, as, reason, output: memberText(request, '/output') };
       const asked = askedRun(request);
-      const run = await (decision === undefined ? runs.resume(asked) : runs.decide({ ...asked, decision }));
+      const run = await (isEmpty(request.body)
+        ? runs.resume(asked)
+        : runs.decide({ ...asked, decision: decisionIn(request), resumes: true }));
       noteRun(request, run);
       return jsonReply(200, runText(run));
     },
@@ -187,7 +197,40 @@ function resumeRoute(runs: RunCatalogue): Route {
       tag: 'runs',
       operationId: 'resumeRun',
       summary: 'Resume a suspended run, or decide about a call whose outcome is unknown',
-      description: `Without a body: for those who may run its automation. A run that is suspended because the outcome of a call is unknown needs a decision instead, with the role admin; a second decision about a call is 409. ${replyComesAfterIt}`,
+      description: `Without a body: for those who may run its automation. A run that is suspended because the outcome of a call is unknown needs a decision instead, as decideRun takes it; who sends it here needs the rights to both. ${replyComesAfterIt}`,
+      pathParameters: runParameter,
+      success: { status: 200, description: 'The run after the change.', schema: runSchema },
+      errors: changeErrors,
+      example: {
+        path: { id: exampleRun.id },
+        request: { task: '1', as: 'done', reason: 'The device has the change: show log, 22:04.' },
+        reply: exampleRun,
+      },
+    },
+  };
+}
+
+function decisionIn(request: RouteRequest): RunDecision {
+  const { task, as, reason } = request.body as RunDecision;
+  return { task, as, reason, output: memberText(request, '/output') };
+}
+
+function decideRoute(runs: RunCatalogue): Route {
+  return {
+    method: 'POST',
+    url: '/runs/:id/decide',
+    body: decisionBody,
+    async handle(request) {
+      const run = await runs.decide({ ...askedRun(request), decision: decisionIn(request) });
+      noteRun(request, run);
+      return jsonReply(200, runText(run));
+    },
+    ...catalogueChange,
+    docs: {
+      tag: 'runs',
+      operationId: 'decideRun',
+      summary: 'Decide about a call whose outcome is unknown',
+      description: `A run is suspended where the outcome of a call is unknown, until somebody says what became of it. A second decision about a call is 409. ${replyComesAfterIt}`,
       pathParameters: runParameter,
       success: { status: 200, description: 'The run after the change.', schema: runSchema },
       errors: changeErrors,
@@ -206,7 +249,6 @@ function rerunRoute(runs: RunCatalogue, base: string): Route {
   return {
     method: 'POST',
     url: '/runs/:id/rerun',
-    access: 'callers',
     body: rerunBody,
     async handle(request) {
       const { version } = request.body as { readonly version?: string };

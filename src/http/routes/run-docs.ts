@@ -166,17 +166,25 @@ export const rerunSchema = namedObject('RerunRequest', {
 });
 
 /** Of `resume`: nothing, or the decision about a call. */
-export const resumeSchema = namedObject('RunDecision', {
-  task: Type.Optional(
-    Type.String({ minLength: 1, description: 'The id of the task, or its reference where only one call of it is undecided.' }),
-  ),
-  as: Type.Optional(
-    Type.Enum(['done', 'failed', 'again'], {
-      description: '`done`: the call happened. `failed`: it did not, and the task fails. `again`: it is made again.',
-    }),
-  ),
-  output: Type.Optional(Type.Unknown({ description: 'With `done`: the output of the call, by default null.' })),
-  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 2_000, description: 'Why it is so.' })),
+const decisionMembers = {
+  task: Type.String({
+    minLength: 1,
+    description: 'The id of the task, or its reference where only one call of it is undecided.',
+  }),
+  as: Type.Enum(['done', 'failed', 'again'], {
+    description: '`done`: the call happened. `failed`: it did not, and the task fails. `again`: it is made again.',
+  }),
+  reason: Type.String({ minLength: 1, maxLength: 2_000, description: 'Why it is so.' }),
+};
+const decidedOutput = Type.Optional(Type.Unknown({ description: 'With `done`: the output of the call, by default null.' }));
+
+export const runDecisionSchema = namedObject('RunDecision', { ...decisionMembers, output: decidedOutput });
+
+export const resumeSchema = namedObject('RunResumption', {
+  task: Type.Optional(decisionMembers.task),
+  as: Type.Optional(decisionMembers.as),
+  output: decidedOutput,
+  reason: Type.Optional(decisionMembers.reason),
 });
 
 export const runParameter = { id: 'The id of the run.' };

@@ -33,7 +33,7 @@ export const sessionDocs = {
     example: { reply: {} },
   },
   whoami: {
-    example: { reply: { username: 'admin', roles: ['admin'], groups: [] } },
+    example: { reply: { username: 'admin', roles: ['admin'], groups: [], operations: ['restCall', 'restQuery', 'whoami'] } },
   },
   issueToken: {
     description:

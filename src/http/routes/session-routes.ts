@@ -1,4 +1,6 @@
 import type { Access } from '#access/access.ts';
+import type { Operation } from '#access/operations.ts';
+import type { Principal } from '#access/principal.ts';
 import type { GatewayError } from '#base/gateway-error.ts';
 import { type JsonSchema, Type } from '#base/json-schema.ts';
 import { json, type Route, type RouteRequest } from '#http/route.ts';
@@ -33,16 +35,18 @@ interface LoginCredentials {
   readonly password: string;
 }
 
+/** The operations that a role or a right lets a principal use. */
+type Usable = (principal: Principal) => readonly Operation[];
+
 /** Authentication: sessions of people, tokens of clients (RFC 6749 4.4). */
-export function sessionRoutes(access: Access): readonly Route[] {
-  return [loginRoute(access), logoutRoute(access), whoamiRoute, tokenRoute(access)];
+export function sessionRoutes(access: Access, usable: Usable): readonly Route[] {
+  return [loginRoute(access), logoutRoute(access), whoamiRoute(usable), tokenRoute(access)];
 }
 
 function loginRoute(access: Access): Route {
   return {
     method: 'POST',
     url: '/login',
-    access: 'everyone',
     body: {
       kind: 'json',
       schema: loginBody,
@@ -84,7 +88,6 @@ function logoutRoute(access: Access): Route {
     method: 'POST',
     url: '/logout',
     onlyEnds: true,
-    access: 'callers',
     async handle(request) {
       const { cookie } = await access.logout(presented(request));
       return { kind: 'plain', status: 200, headers: { 'Set-Cookie': cookie }, body: '{}' };
@@ -106,43 +109,46 @@ function logoutRoute(access: Access): Route {
   };
 }
 
-const whoamiRoute: Route = {
-  method: 'GET',
-  url: '/whoami',
-  access: 'callers',
-  handle({ context }) {
-    const { principal } = context.record;
-    const { username, roles, groups, issuer, subject } = principal;
-    // JSON leaves out issuer and subject of a user or client of the configuration.
-    return json(200, { username, roles, groups, issuer, subject });
-  },
-  ...sessionChange,
-  recorded: false,
-  docs: {
-    tag: 'access',
-    operationId: 'whoami',
-    ...sessionDocs.whoami,
-    summary: 'Return the principal of the caller',
-    success: {
-      status: 200,
-      description: 'The principal.',
-      schema: namedObject('Principal', {
-        username: Type.String(),
-        roles: Type.Array(Type.String()),
-        groups: Type.Array(Type.String()),
-        issuer: Type.Optional(Type.String({ description: 'Only for a token of an OpenID Connect issuer: its `iss`.' })),
-        subject: Type.Optional(Type.String({ description: 'Only for a token of an OpenID Connect issuer: its `sub`.' })),
-      }),
+function whoamiRoute(usable: Usable): Route {
+  return {
+    method: 'GET',
+    url: '/whoami',
+    handle({ context }) {
+      const { principal } = context.record;
+      const { username, roles, groups, issuer, subject } = principal;
+      // JSON leaves out issuer and subject of a user or client of the configuration.
+      return json(200, { username, roles, groups, operations: usable(principal), issuer, subject });
     },
-    errors: [],
-  },
-};
+    ...sessionChange,
+    recorded: false,
+    docs: {
+      tag: 'access',
+      operationId: 'whoami',
+      ...sessionDocs.whoami,
+      summary: 'Return the principal of the caller',
+      success: {
+        status: 200,
+        description: 'The principal.',
+        schema: namedObject('Principal', {
+          username: Type.String(),
+          roles: Type.Array(Type.String()),
+          groups: Type.Array(Type.String()),
+          operations: Type.Array(Type.String(), {
+            description: 'The operationIds that a role or a right lets the caller use, for some object at least.',
+          }),
+          issuer: Type.Optional(Type.String({ description: 'Only for a token of an OpenID Connect issuer: its `iss`.' })),
+          subject: Type.Optional(Type.String({ description: 'Only for a token of an OpenID Connect issuer: its `sub`.' })),
+        }),
+      },
+      errors: [],
+    },
+  };
+}
 
 function tokenRoute(access: Access): Route {
   return {
     method: 'POST',
     url: '/oauth/token',
-    access: 'everyone',
     errorShape: { mediaType: 'application/json; charset=utf-8', schema: tokenError, write: tokenErrorBody },
     body: {
       kind: 'form',

@@ -1,4 +1,3 @@
-import { listingRoles, writingRoles } from '#automations/automation-access.ts';
 import { entityTag, matchesNone } from '#automations/entity-tag.ts';
 import { pageSize, readPageOptions } from '#automations/list-options.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -59,7 +58,6 @@ function createRoute(catalogue: WorkflowCatalogue, base: string): Route {
   return {
     method: 'POST',
     url: '/automation_catalog/workflows',
-    access: writingRoles,
     body: documentBody,
     async handle(request) {
       const { workflow, warnings } = await catalogue.create(givenDocument(request));
@@ -74,7 +72,7 @@ function createRoute(catalogue: WorkflowCatalogue, base: string): Route {
       operationId: 'createWorkflow',
       summary: 'Store a version of a workflow',
       description:
-        'The document has its own id, `namespace.name`, and version. A version never changes: the same bytes again get the same reply, other content gets 409. A workflow that calls an orchestrator, also by another workflow that it runs, needs the role admin.',
+        'The document has its own id, `namespace.name`, and version. A version never changes: the same bytes again get the same reply, other content gets 409. A role or a right has to allow each call of the document, and of the workflows that it runs; 403 lists the calls that are missing.',
       success: {
         status: 201,
         description: 'The version is stored.',
@@ -96,7 +94,6 @@ function checkRoute(catalogue: WorkflowCatalogue): Route {
   return {
     method: 'POST',
     url: '/automation_catalog/workflows/check',
-    access: writingRoles,
     body: documentBody,
     async handle(request) {
       const { errors, warnings, definition } = await catalogue.check(givenDocument(request));
@@ -109,7 +106,8 @@ function checkRoute(catalogue: WorkflowCatalogue): Route {
       tag: 'workflows',
       operationId: 'checkWorkflow',
       summary: 'Check a workflow and store nothing',
-      description: 'Finds the same problems as storing the document does. No expression is run.',
+      description:
+        'Finds the same problems as storing the document does, with the calls for which the caller has no right. No expression is run.',
       success: {
         status: 200,
         description: 'All problems and warnings; without errors it could be stored.',
@@ -139,13 +137,13 @@ function listRoute(catalogue: WorkflowCatalogue): Route {
   return {
     method: 'GET',
     url: '/automation_catalog/workflows',
-    access: listingRoles,
     // readPageOptions checks names and values together, so that one reply lists all problems.
     query: () => true,
     async handle({ query, ...request }) {
       const page = readPageOptions(query);
       request.count();
-      const { list, total } = await catalogue.list(page);
+      const { principal } = request.context.record;
+      const { list, total } = await catalogue.list({ principal, ...page });
       return json(200, { list: list.map((each) => ({ ...summaryOf(each), versions: each.versions })), total, ...page });
     },
     ...catalogueReading,
@@ -182,9 +180,9 @@ function readRoute(catalogue: WorkflowCatalogue): Route {
   return {
     method: 'GET',
     url: '/automation_catalog/workflows/:id',
-    access: [...listingRoles, 'engineering'],
     query: isVersion,
-    handle: async (request) => documentReply(await catalogue.read(nameOf(request)), request),
+    handle: async (request) =>
+      documentReply(await catalogue.read({ principal: request.context.record.principal, ...nameOf(request) }), request),
     ...catalogueReading,
     docs: {
       tag: 'workflows',
@@ -225,7 +223,6 @@ function removeRoute(catalogue: WorkflowCatalogue): Route {
   return {
     method: 'DELETE',
     url: '/automation_catalog/workflows/:id',
-    access: writingRoles,
     query: (name) => isVersion(name) || name === 'tombstone',
     async handle(request) {
       const { principal } = request.context.record;
@@ -246,7 +243,7 @@ function removeRoute(catalogue: WorkflowCatalogue): Route {
       operationId: 'deleteWorkflow',
       summary: 'Delete a workflow',
       description:
-        'Deletes the version that `version` names, otherwise all versions. A workflow that needs the role admin to be stored needs it here too. A version leaves a tombstone: the same bytes can be stored again, other bytes under the same version not.',
+        'Deletes the version that `version` names, otherwise all versions. It needs the rights that storing the workflow needs. A version leaves a tombstone: the same bytes can be stored again, other bytes under the same version not.',
       pathParameters: { id: '`namespace.name` of the workflow.' },
       queryParameters: [
         { ...versionParameter, description: 'The version to delete; without it all are deleted.' },
@@ -284,7 +281,6 @@ function takeRoute(catalogue: WorkflowCatalogue): Route {
   return {
     method: 'POST',
     url: '/automation_catalog/workflows/:id/take',
-    access: writingRoles,
     query: isVersion,
     async handle(request) {
       const { principal } = request.context.record;

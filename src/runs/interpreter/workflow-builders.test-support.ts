@@ -74,7 +74,7 @@ export function perform(name: string, drafts: readonly Draft[], common: Common =
 
 export function call(name: string, common: Common & Partial<Pick<CallTask, 'function' | 'with'>> = {}): Draft {
   const { function: callee = 'orchestratorQuery', with: args = constant({}), ...rest } = common;
-  return draft<CallTask>(name, rest, () => ({ kind: 'call', function: callee, with: args }));
+  return draft<CallTask>(name, rest, () => ({ kind: 'call', function: callee, with: args, literals: {} }));
 }
 
 export function loop(

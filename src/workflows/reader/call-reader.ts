@@ -1,8 +1,9 @@
 import type { Located } from '#yaml/located.ts';
 import { didYouMean } from '#yaml/nearest.ts';
 import { listed, shown } from '#yaml/wording.ts';
-import type { Expression, FunctionName, Task } from '../workflow.ts';
+import type { CallTask, Expression, FunctionName, Task } from '../workflow.ts';
 import { authentication } from './authentication.ts';
+import { literalsOf } from './call-literals.ts';
 import { checkArguments, checkMethod, isShaped, shapedFunctions } from './call-shapes.ts';
 import type { Context } from './context.ts';
 import { endpoint, externalResource } from './endpoints.ts';
@@ -27,7 +28,13 @@ export function callTask(context: Context, members: ObjectMembers, base: BaseOf,
   const given = members.get('with');
   const inside = at(scope, 'task');
   if (name === 'http' || name === 'openapi' || isShaped(name))
-    return { ...base, kind: 'call', function: name, with: argumentsOf(context, { call, name, given }, inside) };
+    return {
+      ...base,
+      kind: 'call',
+      function: name,
+      ...argumentsOf(context, { call, name, given }, inside),
+      literals: literalsOf(context, given, inside),
+    };
   const refusal = Object.hasOwn(refusedFunctions, name) ? refusedFunctions[name] : undefined;
   if (refusal === undefined) return functionTask(context, { call, name, given }, base, inside);
   reading.problem(call, `${name} ${refusal}`);
@@ -38,12 +45,12 @@ function argumentsOf(
   context: Context,
   { call, name, given }: FunctionCall & { readonly name: FunctionName },
   scope: Scope,
-): Expression {
+): Pick<CallTask, 'with' | 'document'> {
   const found = argumentsIn(context, call, given);
-  if (name === 'http') return httpArguments(context, found, scope);
+  if (name === 'http') return { with: httpArguments(context, found, scope) };
   if (name === 'openapi') return openapiArguments(context, found, scope);
   if (found?.kind === 'object') checkArguments(context, name, found);
-  return found === undefined ? nothing : template(context, found, scope);
+  return { with: found === undefined ? nothing : template(context, found, scope) };
 }
 
 /** `with`, which has to be there and an object. */
@@ -97,21 +104,27 @@ function httpArguments(context: Context, node: Located | undefined, scope: Scope
 
 const openapiMembers = ['document', 'operationId', 'parameters', 'authentication', 'output', 'redirect'] as const;
 
-function openapiArguments(context: Context, node: Located | undefined, scope: Scope): Expression {
+function openapiArguments(context: Context, node: Located | undefined, scope: Scope): Pick<CallTask, 'with' | 'document'> {
   const { reading } = context;
-  if (node?.kind !== 'object') return nothing;
+  if (node?.kind !== 'object') return { with: nothing };
   const members = membersOf(reading, node, { wanted: 'an object', known: openapiMembers });
   const document = members.required('document', 'where the OpenAPI document is: { endpoint }');
+  checkOperation(context, members);
+  const replaced = new Map<Located, Expression>();
+  const fetched = document && externalResource(context, document, scope);
+  if (document !== undefined && fetched !== undefined) replaced.set(document, fetched.written);
+  const credentials = members.get('authentication');
+  if (credentials !== undefined) replaced.set(credentials, authentication(context, credentials, scope));
+  return { with: template(context, node, scope, replaced), ...(fetched && { document: fetched.resource }) };
+}
+
+function checkOperation(context: Context, members: ObjectMembers): void {
+  const { reading } = context;
   const operation = members.required('operationId', 'the operation of the document');
   if (operation !== undefined) readText(reading, operation, 'the operationId of an operation');
   const parameters = members.get('parameters');
   if (parameters !== undefined && parameters.kind !== 'object') reading.wrongKind(parameters, 'an object of parameters');
   checkReply(context, members);
-  const replaced = new Map<Located, Expression>();
-  if (document !== undefined) replaced.set(document, externalResource(context, document, scope).written);
-  const credentials = members.get('authentication');
-  if (credentials !== undefined) replaced.set(credentials, authentication(context, credentials, scope));
-  return template(context, node, scope, replaced);
 }
 
 function checkReply({ reading }: Context, members: ObjectMembers): void {

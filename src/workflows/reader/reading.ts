@@ -50,6 +50,10 @@ export class DocumentReading {
     return this.#expressions;
   }
 
+  positionOf(offset: number): Position {
+    return this.#positionOf(offset);
+  }
+
   problem(place: TextPlace, detail: string): void {
     if (!this.#unreadable.has(place.pointer)) this.#add(this.#problems, place, detail);
   }

@@ -90,6 +90,13 @@ export function instancesOf(reply: Reply): readonly Readonly<Record<string, stri
   });
 }
 
+/** The caller, as `/whoami` names it; without the operations that it may use. */
+export function callerIn(reply: Reply): unknown {
+  const { operations, ...caller } = reply.json() as { readonly operations?: unknown };
+  assert.ok(Array.isArray(operations), reply.text);
+  return caller;
+}
+
 /** Holds a reply to be a complete problem+json of this status and code. */
 export function assertProblem(reply: Reply, status: number, code?: string): Problem {
   assert.equal(reply.status, status, reply.text.slice(0, 2000));

@@ -1,4 +1,5 @@
 import type { Gateway } from '../gateway/start-gateway.ts';
+import { callerIn } from './calls.ts';
 import type { Reply } from './http-client.ts';
 
 /** A browser without pages: it keeps the cookies of the gateway, and opens the addresses that a test names. */
@@ -39,6 +40,6 @@ export class LoginBrowser {
   /** The name at the gateway, or the status without one. */
   async who(): Promise<unknown> {
     const reply = await this.open('/whoami');
-    return reply.status === 200 ? reply.json() : reply.status;
+    return reply.status === 200 ? callerIn(reply) : reply.status;
   }
 }

@@ -1,10 +1,10 @@
 import { shellQuoted } from '../../../src/base/shell-quoted.ts';
-import type { Operation, Parameter, Reference } from '../../../src/http/documentation/openapi-document.ts';
+import type { ApiOperation, Parameter, Reference } from '../../../src/http/documentation/openapi-document.ts';
 
 interface CurlTarget {
   readonly method: string;
   readonly path: string;
-  readonly operation: Operation;
+  readonly operation: ApiOperation;
 }
 
 /**
@@ -33,7 +33,7 @@ function exampleTarget(path: string, parameters: readonly (Parameter | Reference
   return target.includes('%7B') ? undefined : `${target}${query.size === 0 ? '' : `?${query.toString()}`}`;
 }
 
-function bodyArguments({ requestBody }: Operation): readonly string[] | undefined {
+function bodyArguments({ requestBody }: ApiOperation): readonly string[] | undefined {
   const [entry] = Object.entries(requestBody?.content ?? {});
   if (entry === undefined) return [];
   const [mediaType, { example }] = entry;

@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test';
 import type { Access } from '../../../src/access/access.ts';
 import type { Principal } from '../../../src/access/principal.ts';
+import { noRights } from '../../../src/access/rights.test-support.ts';
 import type { AuditFacts } from '../../../src/audit/audit-entry.ts';
 import type { AuditLog } from '../../../src/audit/audit-log.ts';
 import { createAutomationCatalogue } from '../../../src/automations/automation-catalogue.ts';
@@ -9,6 +10,7 @@ import { createAutomationStore } from '../../../src/automations/automation-store
 import { visibleTo } from '../../../src/automations/automation-visibility-store.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { noLog } from '../../../src/base/log.ts';
+import { decideEntry } from '../../../src/calls/decide-entry.ts';
 import { eventRoutes } from '../../../src/http/routes/event-routes.ts';
 import { runRoutes } from '../../../src/http/routes/run-routes.ts';
 import { createHttpServer, type HttpServer } from '../../../src/http/server.ts';
@@ -77,6 +79,7 @@ export async function runServer(
   const runs = createRunCatalogue({
     store: counting,
     clock,
+    rights: noRights,
     records: { list: async () => ({ list: [] }) },
     automation: async (id) => {
       const found = await automations.read(id);
@@ -109,6 +112,7 @@ export async function runServer(
     server: { host: '127.0.0.1', port: 0, requestBodyLimit: 1_048_576, trustedProxies: [] },
     routes: [...routes, ...eventRoutes(runs, limit)],
     access: accessByName(),
+    admits: (asked) => decideEntry({ ...asked, entrance: 'http', customRoles: [] }),
     audit: { record: (facts: AuditFacts) => void recorded.push(facts) } as unknown as AuditLog,
     clock,
     log: noLog,
@@ -131,7 +135,12 @@ export async function runServer(
       headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
       ...(body !== undefined && { body }),
     });
-  const catalogue = createAutomationCatalogue({ database, clock, whyNotWriter: () => Promise.resolve(undefined) });
+  const catalogue = createAutomationCatalogue({
+    database,
+    clock,
+    rights: noRights,
+    whyNotWriter: () => Promise.resolve(undefined),
+  });
   return {
     port,
     server,

@@ -1,0 +1,79 @@
+import { type Kysely, sql } from 'kysely';
+import type { Tables } from '#database/tables.ts';
+import { isPrerelease } from './version-key.ts';
+import { type StoredWorkflow, stampOf, storedText, type VersionRow, versionColumns, versionOf } from './workflow-row.ts';
+
+/** The newest version of a workflow, and the names of all, the newest first. */
+interface ListedWorkflow extends Pick<StoredWorkflow, 'id' | 'version' | 'title' | 'functions' | 'createdAt' | 'createdBy'> {
+  readonly versions: readonly string[];
+}
+
+export interface WorkflowPage {
+  readonly limit: number;
+  readonly skip: number;
+  /** Leaves out every other id. */
+  readonly covers?: ((id: string) => boolean) | undefined;
+}
+
+export interface ListedWorkflows {
+  readonly list: readonly ListedWorkflow[];
+  readonly total: number;
+}
+
+export async function listWorkflows(read: Kysely<Tables>, { limit, skip, covers }: WorkflowPage): Promise<ListedWorkflows> {
+  const moment = await read.startTransaction().execute();
+  try {
+    const { ids, total } = await (covers === undefined
+      ? allIds(moment, { limit, skip })
+      : coveredIds(moment, { limit, skip, covers }));
+    const rows = ids.length === 0 ? [] : await listedRows(moment, ids);
+    const byId = Map.groupBy(rows, (row) => storedText(row.id));
+    return { list: [...byId.values()].flatMap(listedOf), total };
+  } finally {
+    await moment.rollback().execute();
+  }
+}
+
+interface FoundIds {
+  readonly ids: readonly { readonly id: Uint8Array }[];
+  readonly total: number;
+}
+
+async function allIds(moment: Kysely<Tables>, { limit, skip }: WorkflowPage): Promise<FoundIds> {
+  const { total } = await moment
+    .selectFrom('workflow')
+    .select(sql<number>`cast(count(distinct id) as bigint)`.as('total'))
+    .executeTakeFirstOrThrow();
+  const ids = await moment.selectFrom('workflow').select('id').groupBy('id').orderBy('id').limit(limit).offset(skip).execute();
+  return { ids, total };
+}
+
+/** Reads every id: a store has few of them, and globs of rights are no patterns of a database. */
+async function coveredIds(moment: Kysely<Tables>, { limit, skip, covers }: Required<WorkflowPage>): Promise<FoundIds> {
+  const all = await moment.selectFrom('workflow').select('id').groupBy('id').orderBy('id').execute();
+  const covered = all.filter(({ id }) => covers === undefined || covers(storedText(id)));
+  return { ids: covered.slice(skip, skip + limit), total: covered.length };
+}
+
+function listedRows(read: Kysely<Tables>, ids: FoundIds['ids']): Promise<readonly VersionRow[]> {
+  return read
+    .selectFrom('workflow')
+    .select(versionColumns)
+    .where(
+      'id',
+      'in',
+      ids.map(({ id }) => id),
+    )
+    .orderBy('id')
+    .orderBy('version_key', 'desc')
+    .orderBy('version', 'desc')
+    .execute();
+}
+
+function listedOf(rows: readonly VersionRow[]): readonly ListedWorkflow[] {
+  const newest = rows.find(({ version }) => !isPrerelease(storedText(version))) ?? rows[0];
+  if (newest === undefined) return [];
+  const { id, version, title, functions } = versionOf(newest);
+  const named = { id, version, functions, ...(title !== undefined && { title }) };
+  return [{ ...named, ...stampOf(newest), versions: rows.map((row) => storedText(row.version)) }];
+}
