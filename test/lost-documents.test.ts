@@ -54,7 +54,7 @@ eachStore((store) => {
     assert.ok(child !== undefined);
     const suspended = await again.reaches(child.id, 'suspended', 'faulted');
     assert.deepEqual([suspended.status, suspended.suspendedBy], ['suspended', 'unknown-outcome']);
-    assert.match(assertProblem(await again.change(child.id, 'resume'), 409, 'run-conflict').detail, /has to decide.*act/u);
+    assert.match(assertProblem(await again.change(child.id, 'resume'), 409, 'run-conflict').detail, /right to decide.*act/u);
     const task = '/do/0/act';
     assertProblem(await again.change(child.id, 'resume', { task, as: 'again', reason: 'r' }), 409, 'run-conflict');
     const decided = await again.change(child.id, 'resume', { task, as: 'done', reason: 'The device has it.' });

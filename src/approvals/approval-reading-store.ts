@@ -68,7 +68,7 @@ export async function approvalsOfSubject({ read, key }: ReadingApprovals, subjec
 }
 
 /** Open approvals, in the order of their ids, from the one after `after` on. */
-export async function openApprovals(
+export async function readOpenApprovals(
   { read, key }: ReadingApprovals,
   { after, limit }: { readonly after: string; readonly limit: number },
 ): Promise<readonly Approval[]> {

@@ -27,9 +27,9 @@ import {
   hashKey,
   listApprovals,
   type OpenApprovals,
-  openApprovals,
   readApproval,
   readFacts,
+  readOpenApprovals,
   unrecordedApprovals,
 } from './approval-reading-store.ts';
 import { type Losses, withdrawalFrom } from './approval-withdrawal.ts';
@@ -132,7 +132,7 @@ function readingOf({
     readFacts: (id) => readFacts(reading, id),
     ofSubject: (subject) => approvalsOfSubject(reading, subject),
     list: (filter, page) => listApprovals(reading, { filter, page, now: clock.now() }),
-    open: (page) => openApprovals(reading, page),
+    open: (page) => readOpenApprovals(reading, page),
     openOf: (caller) => countOpen(database, caller),
     async savePreview(id, preview) {
       await records

@@ -23,7 +23,7 @@ export async function writePeople(
 }
 
 /** By run. */
-export async function peopleOf(
+export async function joinedPeople(
   { database: { dialect, read } }: RunStoreContext,
   runs: readonly string[],
 ): Promise<ReadonlyMap<string, readonly RunPerson[]>> {

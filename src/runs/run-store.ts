@@ -14,7 +14,7 @@ import { type ChangeRuns, type ChangingWork, createRunChanges, type RunChange } 
 import { type ClaimOptions, claimRuns, nextWake, type Renewed, type RenewOptions, renewLeases } from './run-claim-store.ts';
 import { commandRuns, queueCommand, queuedCommands } from './run-command-store.ts';
 import { createRunsIn } from './run-creation-store.ts';
-import { isPinned, peopleOf } from './run-people-store.ts';
+import { isPinned, joinedPeople } from './run-people-store.ts';
 import type { RunCounts, RunFilter, RunPlace, StoredRunSummary } from './run-queries.ts';
 import { countRuns, listRuns, listTasks, openChildren, readRun, readRunState, readSummary } from './run-read-store.ts';
 import type {
@@ -119,7 +119,7 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
     readState: (id) => readRunState(context, id),
     list: (filter, page) => listRuns(context, filter, page),
     tasks: (run, page) => listTasks(context, run, page),
-    people: (runs) => peopleOf(context, runs),
+    people: (runs) => joinedPeople(context, runs),
     isPinned: (digests) => isPinned(context, digests),
     children: (run) => openChildren(context, run),
     publish: (events) => publishEvents(context, events),

@@ -30,14 +30,14 @@ export async function explainOffline(config: Config, question: ExplainQuestion):
   if ('problems' in found || 'problems' in read)
     return { problems: [...('problems' in found ? found.problems : []), ...('problems' in read ? read.problems : [])] };
   const { principal } = found;
-  const { operation, via, method, workflow } = read;
+  const { operation, via, entrance, method, workflow } = read;
   const account = accounts.get(question.principal ?? '');
   const ofAccount = account === undefined ? [] : [account.key];
   if (isRelayOperation(operation)) {
     const { adapter, path } = question;
     return explainedCall(config, principal, { route: operation, adapter, path, method, via }, ofAccount);
   }
-  const answer = explainOperation({ principal, operation, entrance: via ?? 'http', customRoles });
+  const answer = explainOperation({ principal, operation, entrance, customRoles });
   const keys = [...ofAccount, ...rightKeys(config, answer.rule)];
   if (workflow === undefined || !answer.allowed) return { ...answer, keys };
   return { ...answer, ...(await judged(config, principal, workflow)), keys };
@@ -57,8 +57,9 @@ function explainedCall(
 
 interface ReadQuestion {
   readonly operation: Operation;
-  /** Absent: the question does not say it. */
+  /** Undefined: the question does not say it. */
   readonly via: Entrance | undefined;
+  readonly entrance: Entrance;
   readonly method: (typeof rightMethods)[number] | undefined;
   readonly workflow: string | undefined;
 }
@@ -76,7 +77,7 @@ function readQuestion(question: ExplainQuestion): ReadQuestion | { readonly prob
   if (method !== question.method) problems.push({ pointer: '/method', detail: `is none of ${rightMethods.join(', ')}` });
   if (via !== question.via) problems.push({ pointer: '/via', detail: `is none of ${entrances.join(', ')}` });
   if (operation === undefined || problems.length > 0) return { problems };
-  return { operation, via, method, workflow };
+  return { operation, via, entrance: via ?? 'http', method, workflow };
 }
 
 /** What the question says, and has no meaning for the operation. */
