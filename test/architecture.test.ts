@@ -171,7 +171,10 @@ test('the entrances to the call path are the ones listed here', async () => {
   assert.deepEqual(importers.toSorted(), entrances, 'see CONTRIBUTING.md, "Add an entrance"');
 });
 
-/** Files that ask the decision about a call: the path itself, the early questions, what explains a decision, and what judges a document. */
+/**
+ * Files that ask the decision about a call: the path itself, and the early question of HTTP and of a run. Others explain a decision, or judge
+ * a document.
+ */
 const deciders = [
   'src/calls/call-path.ts',
   'src/calls/decide-entry.ts',
