@@ -79,11 +79,7 @@ interface AutomationCatalogueOptions {
 export function createAutomationCatalogue(options: AutomationCatalogueOptions): AutomationCatalogue {
   const { database, clock, rights, whyNotWriter } = options;
   const store = createAutomationStore(database);
-  const settle = (given: GivenAutomation, before?: { readonly current: Automation; readonly patch?: unknown }) => {
-    refuseContradictions(given);
-    const patched = before?.patch === undefined ? undefined : patchOfNextRun(before.patch);
-    return withSettledSchedule({ current: before?.current, given: inUtc(given), patched, now: clock.now() });
-  };
+  const settle = createSettling(clock);
   const write = createWriting({ clock, whyNotWriter });
   const steer = createSteering({ clock, rights, whyNotWriter });
   const take = createTaking({ whyNotWriter });
@@ -136,6 +132,14 @@ export function createAutomationCatalogue(options: AutomationCatalogueOptions): 
     export: (principal) => shownOf(store.export(), (each) => mayRead(rights, principal, 'exportAutomations', each)),
     find: async (id) => (isId(id) ? await store.read(id) : undefined),
     onChange: (listener) => store.onChange(listener),
+  };
+}
+
+function createSettling(clock: Clock) {
+  return (given: GivenAutomation, before?: { readonly current: Automation; readonly patch?: unknown }) => {
+    refuseContradictions(given);
+    const patched = before?.patch === undefined ? undefined : patchOfNextRun(before.patch);
+    return withSettledSchedule({ current: before?.current, given: inUtc(given), patched, now: clock.now() });
   };
 }
 

@@ -44,10 +44,8 @@ import type { Metrics } from '#telemetry/metrics.ts';
 import type { WorkflowCatalogue } from '#workflows/workflow-catalogue.ts';
 import type { AdapterNeeds } from './create-adapter.ts';
 import { createTelemetry } from './create-telemetry.ts';
-import { findStorers } from './find-storers.ts';
 import { followers } from './followers.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
-import { nameUnknownPeople } from './name-unknown-people.ts';
 import { openAccess } from './open-access.ts';
 import { openCalls } from './open-calls.ts';
 import { openConsole } from './open-console.ts';
@@ -91,8 +89,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { metrics, pooled, accessWatcher, storeWatcher, runWatcher, scheduleWatcher, ...telemetry } = createTelemetry(options);
   const stored = await openStore(started, { ...options, watcher: storeWatcher });
   const { database, audit, auditReader, longestCall } = stored;
-  await findStorers({ ...stored, log });
-  await nameUnknownPeople({ database, log });
   // Names from the configuration have a resolver of their own.
   const resolve = createResolver({ concurrency: 2 });
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
@@ -145,8 +141,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   started.defer(() => reloading.stop());
   started.defer(() => server.close());
-  const url = await server.listen();
-  return runningGateway({ url, running: started.move(), reloading, server, runs });
+  return runningGateway({ url: await server.listen(), running: started.move(), reloading, server, runs });
 }
 
 /** Starts the parts that a reload replaces. */

@@ -10,7 +10,9 @@ import type { Config } from '#config/config.ts';
 import { type Database, openDatabase } from '#database/database.ts';
 import { type FreeSpace, watchFreeSpace } from '#database/free-space.ts';
 import type { StoreWatcher } from '#database/watch-time.ts';
+import { findStorers } from './find-storers.ts';
 import { createLongestCall, type LongestCall } from './longest-call.ts';
+import { nameUnknownPeople } from './name-unknown-people.ts';
 import { openProofKey } from './proof-key.ts';
 
 /** Opens the store and the audit log in it; `started` closes the log, then the store. Rejects with `store-unavailable`. */
@@ -55,5 +57,7 @@ export async function openStore(
   const proofKey = await openProofKey(config, { database, log });
   const verifyApprovals = createApprovalVerification(createVerifiedApprovals(database, proofs), proofKey);
   const auditReader = createAuditReader({ database, clock, longestCall, verifyApprovals });
+  await findStorers({ database, auditReader, log });
+  await nameUnknownPeople({ database, log });
   return { database, audit, auditReader, proofs, proofKey, freeSpace, longestCall };
 }
