@@ -9,7 +9,7 @@ import { until } from './support/until.ts';
 // People with rights to some workflows and adapter instances (access.roles), and what they try beyond them.
 
 const everything = `listAutomations readAutomation createAutomation replaceAutomation patchAutomation deleteAutomation importAutomations
-  exportAutomations listWorkflows readWorkflow createWorkflow checkWorkflow deleteWorkflow runAutomation listRuns readRun rerunRun`;
+  exportAutomations listWorkflows readWorkflow createWorkflow checkWorkflow deleteWorkflow takeWorkflow runAutomation listRuns readRun rerunRun`;
 const roles = [
   {
     name: 'noc',
@@ -23,6 +23,7 @@ const roles = [
   { name: 'previewer', allows: [{ routes: ['preview', 'restRequest'], adapters: ['NSO A'] }] },
   { name: 'decider', allows: [{ routes: ['decideRun'], workflows: ['noc.*'] }] },
   { name: 'resumer', allows: [{ routes: ['resumeRun'], workflows: ['noc.*'] }] },
+  { name: 'runner', allows: [{ routes: ['runAutomation'], workflows: ['noc.*'] }] },
 ];
 const users = roles.map(({ name }) => ({ username: name, passwordHash: testPasswordHash, roles: [name], groups: ['team'] }));
 const far = { kind: 'nso', url: 'http://127.0.0.1:9', auth: { type: 'none' } };
@@ -270,6 +271,29 @@ eachStore((store) => {
       assertProblem(await send('noc', 'POST', '/automation_catalog/automations', { name: 'mixed', data }), 403, 'forbidden');
       assertProblem(await stored('noc', 'sec.change', harmless, '3.0.0'), 403, 'forbidden');
       assert.deepEqual(answer(await stored('noc', 'sec.change', harmless)), answer(await stored('noc', 'sec.change', harmless)));
+    });
+
+    test('is taken only by those whom they let make each of its calls', async () => {
+      assert.equal((await stored('admin', 'noc.far', [query('NSO B')])).status, 201);
+      const take = (id: string): Promise<Reply> => send('noc', 'POST', `/automation_catalog/workflows/${id}/take`);
+      const { errors = [] } = assertProblem(await take('noc.far'), 403, 'forbidden');
+      assert.deepEqual(
+        errors.map(({ pointer }) => pointer),
+        ['/do/0/t0'],
+      );
+      assertProblem(await take('sec.change'), 404, 'workflow-not-found');
+      const taken = await take('noc.check');
+      assert.deepEqual([taken.status, taken.json()], [200, { id: 'noc.check', versions: ['1.0.0'] }]);
+    });
+
+    test('is run in another version only by those whom they let write it', async () => {
+      const version = '1.0.0';
+      const chosen = await send('noc', 'POST', `${at('covered')}/run`, { version });
+      assert.equal(chosen.status, 201, chosen.text);
+      const newest = await send('runner', 'POST', `${at('covered')}/run`, {});
+      assert.equal(newest.status, 201, newest.text);
+      const refused = await send('runner', 'POST', `${at('covered')}/run`, { version });
+      assert.match(assertProblem(refused, 403, 'forbidden').detail, /writing it needs a role or a right to store it/u);
     });
   });
 

@@ -6,7 +6,7 @@ import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ProcessLog } from '#base/log.ts';
 import type { CallPath } from '#calls/call-path.ts';
-import { decideEntry, usableOperations } from '#calls/decide-entry.ts';
+import { usableOperations } from '#calls/decide-entry.ts';
 import type { CallRules } from '#calls/explain-call.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
@@ -33,7 +33,7 @@ import { reloadRoutes } from '#http/routes/reload-routes.ts';
 import { runRoutes } from '#http/routes/run-routes.ts';
 import { sessionRoutes } from '#http/routes/session-routes.ts';
 import { workflowRoutes } from '#http/routes/workflow-routes.ts';
-import { createHttpServer, type HttpServer } from '#http/server.ts';
+import type { HttpServer } from '#http/server.ts';
 import type { NotificationCatalogue } from '#notifications/notification-catalogue.ts';
 import { createResolver } from '#outbound/resolver.ts';
 import type { TakePreview } from '#previews/preview.ts';
@@ -54,6 +54,7 @@ import { openSchedules } from './open-schedules.ts';
 import { openStore } from './open-store.ts';
 import type { OutboundNeeds } from './outbound-calls.ts';
 import { createReloading, type ReloadAsker, type Reloading, type ReloadResult } from './reload.ts';
+import { serverOf } from './server-of.ts';
 
 /** A running gateway. */
 export interface Gateway {
@@ -82,7 +83,7 @@ interface GatewayOptions {
 
 /** Creates and starts all parts of a gateway; no other file knows them all. Rejects where the store or the port is unavailable. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { config, log, clock, version } = options;
+  const { config, log, version } = options;
   const userAgent = `orchestration-gateway/${version}`;
   // Closes the started parts, the last one first, where a later step fails or when the gateway stops.
   await using started = new AsyncDisposableStack();
@@ -117,19 +118,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
     reload: (asker) => reloading.reload(asker),
   });
-  const server = createHttpServer({
-    server: config.server,
-    routes,
-    access,
-    admits: (asked) => decideEntry({ ...asked, entrance: 'http', customRoles: live.customRoles() }),
-    audit,
-    clock,
-    log,
-    watcher: metrics,
-    tracing,
-    pressure,
-    rateLimit: () => live.rateLimit(),
-  });
+  const server = serverOf({ ...options, ...stored, routes, access, live, metrics, tracing, pressure });
   const reloading = createReloading({
     config,
     load: options.loadAgain,
