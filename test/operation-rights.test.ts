@@ -273,7 +273,7 @@ eachStore((store) => {
       assert.deepEqual(answer(await stored('noc', 'sec.change', harmless)), answer(await stored('noc', 'sec.change', harmless)));
     });
 
-    test('is taken only by those whom they let make each of its calls', async () => {
+    test('is taken only by people with a right to each of its calls', async () => {
       assert.equal((await stored('admin', 'noc.far', [query('NSO B')])).status, 201);
       const take = (id: string): Promise<Reply> => send('noc', 'POST', `/automation_catalog/workflows/${id}/take`);
       const { errors = [] } = assertProblem(await take('noc.far'), 403, 'forbidden');
@@ -286,7 +286,7 @@ eachStore((store) => {
       assert.deepEqual([taken.status, taken.json()], [200, { id: 'noc.check', versions: ['1.0.0'] }]);
     });
 
-    test('is run in another version only by those whom they let write it', async () => {
+    test('is run in another version only by people with the right to write it', async () => {
       const version = '1.0.0';
       const chosen = await send('noc', 'POST', `${at('covered')}/run`, { version });
       assert.equal(chosen.status, 201, chosen.text);
