@@ -60,6 +60,9 @@ function rowsOfRuns(file: string): Readonly<Record<string, readonly unknown[]>> 
   return Object.fromEntries([...Object.keys(tables), 'sqlite_sequence'].map((table) => [table, rowsIn(file, table)]));
 }
 
+/** A member of runs that an earlier gateway did not answer. */
+const involved = /,"involved":\[[^\]]*\][^\]]*\]/u;
+
 /** So long that nothing of the store is over when the test runs. */
 const years = '36500d';
 
@@ -70,7 +73,7 @@ function started(t: TestContext, store: StoreOptions): Promise<Gateway> {
 
 eachStore((store) => {
   test('a store of an earlier version answers as before, verifies, and its runs go on', async (t) => {
-    const { answers, tags, runs } = earlierAnswers(store);
+    const { answers, runs } = earlierAnswers(store);
     const gateway = await started(t, await earlierStore(t, store));
     for (const [target, body] of Object.entries(answers)) {
       const readonly = target === 'readonly';
@@ -78,11 +81,7 @@ eachStore((store) => {
       const reply = await gateway.send({ ...asked, role: readonly ? 'readonly' : 'admin' });
       // An approval may have expired since.
       if (target === '/approvals') assert.equal((reply.json() as { readonly list: unknown[] }).list.length, 1);
-      else assert.equal(reply.text, body, target);
-    }
-    for (const [id, tag] of Object.entries(tags)) {
-      const reply = await gateway.send({ target: `/automation_catalog/automations/${id}`, role: 'admin' });
-      assert.equal(reply.header('etag'), tag, id);
+      else assert.equal(reply.text.replace(involved, ''), body, target);
     }
     const caller = runCaller(() => gateway, gateway.basicFor('admin'));
     const event = { specversion: '1.0', id: 'go', source: '/test', type: 'net.example.go' };

@@ -32,7 +32,7 @@ eachStore((store) => {
     gateway = await gateway.restart();
     const [known = '', ...unknown] = ids;
     const run = await reaches((await start('otto', known)).id, 'completed');
-    assert.deepEqual(involvedIn(run), ['eve: workflow', 'otto: starter']);
+    assert.deepEqual(involvedIn(run), ['ann: author', 'eve: workflow', 'otto: starter']);
     for (const id of unknown) {
       assertProblem(await send('ann', 'POST', `/automation_catalog/automations/${id}/run`), 409, 'delegation-lost');
     }

@@ -49,6 +49,11 @@ export function mayEdit(rights: Rights, principal: Principal, operation: Changin
   return permitsChange(rights, principal, operation, namedWorkflow(automation)) && isWriter(principal, automation);
 }
 
+/** Whether a role or a right allows patches of some automation. */
+export function mayPatch(rights: Rights, principal: Principal): boolean {
+  return hasRole(principal, writingRoles) || rights.scope(principal, 'patchAutomation').length > 0;
+}
+
 /** Whether a role or a right allows the change of an automation that names this workflow. */
 export function permitsChange(
   rights: Rights,

@@ -4,7 +4,7 @@ import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
 import { mergePatch } from '#json/merge-patch.ts';
 import type { Automation } from './automation.ts';
-import { mayEdit, mayRead, mayRun, maySee, namedWorkflow, permitsChange, viewerOf } from './automation-access.ts';
+import { mayEdit, mayPatch, mayRead, mayRun, maySee, namedWorkflow, permitsChange, viewerOf } from './automation-access.ts';
 import { type GivenAutomation, generateId, inUtc, isId, refuseContradictions } from './automation-document.ts';
 import { type ImportedLine, type ImportResult, importAutomations } from './automation-import.ts';
 import { parseDocument, taggedText } from './automation-row.ts';
@@ -108,6 +108,7 @@ export function createAutomationCatalogue(options: AutomationCatalogueOptions): 
         return changeOne(store, { ...request, judge: judgeRunner(rights) }, (writer, stored) =>
           steer(writer, { principal, steering, stored }),
         );
+      if (!mayPatch(rights, principal)) throw notWritable();
       return changeOne(store, { ...request, judge: judgeEditor(rights, 'patchAutomation') }, async (writer, stored) => {
         const { automation: current, givenNext } = stored;
         const settled = settle(mergePatch(current, patch) as Automation, { current, patch });

@@ -3,7 +3,7 @@ import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import type { DueAutomation, DueAutomations } from './automation-due.ts';
 import { documentRows } from './automation-list-store.ts';
-import { automationOf, peopleOf } from './automation-row.ts';
+import { automationOf, storedPeople } from './automation-row.ts';
 import { keyOfTime, timeOf } from './run-facts.ts';
 import { workflowsAmong } from './workflow-lookup-store.ts';
 
@@ -60,7 +60,7 @@ async function dueAmong(read: Kysely<Tables>, numbers: readonly number[], now: n
     .execute();
   const found = rows.map((row) => {
     const automation = automationOf(row);
-    const people = peopleOf(row.people);
+    const people = storedPeople(row.people);
     return {
       key: row.id,
       automation,

@@ -75,10 +75,10 @@ export function automationOf({
     ...(last !== null && { lastRunAt: timeOf(last) }),
     ...(next !== null && { nextRunAt: timeOf(next) }),
   };
-  return withNames(automation, peopleOf(people));
+  return withNames(automation, storedPeople(people));
 }
 
-export function peopleOf(text: string | null): AutomationPeople {
+export function storedPeople(text: string | null): AutomationPeople {
   return text === null ? noPeople : (JSON.parse(text) as AutomationPeople);
 }
 

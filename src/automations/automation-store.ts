@@ -9,7 +9,7 @@ import { exportAutomations } from './automation-export-store.ts';
 import { type AutomationPage, documentRows, listAutomations } from './automation-list-store.ts';
 import { type AutomationPeople, isHeld, noPeople } from './automation-people.ts';
 import { insertPeople } from './automation-person-store.ts';
-import { automationOf, ownedText, peopleOf, rowOf } from './automation-row.ts';
+import { automationOf, ownedText, rowOf, storedPeople } from './automation-row.ts';
 import type { Viewer } from './automation-visibility-store.ts';
 import { createCatalogueChanges } from './catalogue-changes.ts';
 import type { ListOptions } from './list-options.ts';
@@ -149,7 +149,7 @@ async function readAll(read: Kysely<Tables>, ids: readonly string[]): Promise<Re
   const rows = await documentRows(read).select('next_run_given_key').where('automation.id', 'in', ids.map(exactKey)).execute();
   const all = rows.map((row): StoredAutomation => {
     const { next_run_given_key: given, people } = row;
-    return { automation: automationOf(row), givenNext: given === null ? undefined : timeOf(given), people: peopleOf(people) };
+    return { automation: automationOf(row), givenNext: given === null ? undefined : timeOf(given), people: storedPeople(people) };
   });
   return new Map(all.map((stored) => [stored.automation._id, stored]));
 }

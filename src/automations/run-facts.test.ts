@@ -59,7 +59,7 @@ eachStore((store) => {
     ]);
     const { tag } = await readOf(catalogue, 'a');
     assert.equal(await noteRun(database, 'a', { lastRunAt: late, nextRunAt: later }), true);
-    const people = { data: { owner: 'ada', scheduledBy: 'ada' }, lastModifiedBy: 'ada' };
+    const people = { data: { owner: testAdmin.username, scheduledBy: testAdmin.username }, lastModifiedBy: testAdmin.username };
     const a = { _id: 'a', name: 'a', ...people, lastRunAt: late, nextRunAt: later, repeatInterval: '1 day' };
     const b = { _id: 'b', name: 'b', ...people, nextRunAt: early };
     assert.deepEqual(await readOf(catalogue, 'a'), { ...a, tag });

@@ -133,7 +133,7 @@ eachStore((store) => {
     const input = '{"big":18446744073709551615,"one":1.0,"x":{"y":1e400},"data":{"scheduleFrom":"s"},"repeatInterval":"1 day"}';
     const line = `{"_id":"a","name":"a","data":{"input":${input}}}`;
     await imported(catalogue, line);
-    const kept = `{"_id":"a","name":"a","data":{"owner":"ada","input":${input}},"lastModifiedBy":"ada"}`;
+    const kept = `{"_id":"a","name":"a","data":{"owner":"admin","input":${input}},"lastModifiedBy":"admin"}`;
     assert.equal((await catalogue.read({ principal, id: 'a' })).text, kept);
     await noteRun(database, 'a', { lastRunAt: '2026-05-01T00:00:00.000Z' });
     const { text } = await catalogue.read({ principal, id: 'a' });

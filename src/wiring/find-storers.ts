@@ -6,7 +6,7 @@ import type { Database } from '#database/database.ts';
 import { settleStorers, type UnsettledVersion, unsettledVersions } from '#workflows/workflow-storer-store.ts';
 
 interface FindStorersOptions {
-  readonly database: Pick<Database, 'query'>;
+  readonly database: Pick<Database, 'query' | 'read'>;
   readonly auditReader: Pick<AuditReader, 'list'>;
   readonly log: Log;
 }

@@ -8,7 +8,7 @@ export async function nameUnknownPeople({
   database,
   log,
 }: {
-  readonly database: Pick<Database, 'query'>;
+  readonly database: Pick<Database, 'query' | 'read'>;
   readonly log: Log;
 }): Promise<void> {
   for (;;) {

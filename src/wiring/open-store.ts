@@ -5,6 +5,7 @@ import { type ApprovalProofs, createApprovalProofs } from '#audit/approval-proof
 import { type AuditLog, createAuditLog } from '#audit/audit-log.ts';
 import { type AuditReader, createAuditReader } from '#audit/audit-reader.ts';
 import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { Config } from '#config/config.ts';
 import { type Database, openDatabase } from '#database/database.ts';
@@ -57,7 +58,17 @@ export async function openStore(
   const proofKey = await openProofKey(config, { database, log });
   const verifyApprovals = createApprovalVerification(createVerifiedApprovals(database, proofs), proofKey);
   const auditReader = createAuditReader({ database, clock, longestCall, verifyApprovals });
-  await findStorers({ database, auditReader, log });
-  await nameUnknownPeople({ database, log });
+  await settlePeople({ database, auditReader, log });
   return { database, audit, auditReader, proofs, proofKey, freeSpace, longestCall };
+}
+
+/** Who stored, wrote and scheduled what an earlier gateway kept by names. A store that can only be read is settled at a later start. */
+async function settlePeople(needs: Parameters<typeof findStorers>[0]): Promise<void> {
+  try {
+    await findStorers(needs);
+    await nameUnknownPeople(needs);
+  } catch (error) {
+    if (!(error instanceof GatewayError && error.code === 'store-unavailable')) throw error;
+    needs.log.warn('the people of an earlier store could not be settled; the next start tries again');
+  }
 }

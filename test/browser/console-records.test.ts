@@ -89,7 +89,7 @@ do:
     await shows(page, /✓\s*No record was changed\.\s+\d+ records in 1 chain, from 20\S+ \S+ to 20/u);
     assert.match(await page.locator('.last-change').innerText(), /POST \/audit\/verify → 200/u);
     assert.deepEqual(await axeFindings(page), []);
-    const database = new DatabaseSync(join(stage.gateway.directory, 'gateway.audit.db'));
+    const database = new DatabaseSync(join(stage.gateway.directory, 'gateway.audit.db'), { timeout: 10_000 });
     database.exec("update audit_entry set facts = replace(facts, 'version', 'Version') where seq = 1");
     database.close();
     await page.keyboard.press('Enter');

@@ -39,7 +39,7 @@ describe('starting a run', () => {
       startedBy: { principal: 'ada' },
       involved: [
         { principal: 'ada', as: ['starter'] },
-        { principal: 'eve', as: ['workflow'] },
+        { principal: 'eve', as: ['author', 'workflow'] },
       ],
     });
     const read = await gateway.send('ada', { target: `/runs/${String(run['id'])}` });
