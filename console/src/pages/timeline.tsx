@@ -127,7 +127,7 @@ function UnknownOutcome({
       {may('decideRun') ? (
         <Decision run={run.id} task={task.id} decided={decided} />
       ) : (
-        <p>Somebody with the right to decide has to say it.</p>
+        <p>The role admin decides, or a principal with a right to decide.</p>
       )}
     </div>
   );
