@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { NamedPrincipal } from '#access/people.ts';
 import type { Automation } from './automation.ts';
-import { authorsOf, involvedInAutomation, noPeople, peopleAfterTake, peopleAfterWrite } from './automation-people.ts';
+import { authorsOf, noPeople, peopleAfterTake, peopleAfterWrite, peopleOfRun } from './automation-people.ts';
 
 const [ann, bob, cid] = ['ann', 'bob', 'cid'].map((name) => ({ id: `id of ${name}`, username: name })) as [
   NamedPrincipal,
@@ -22,6 +22,12 @@ const created = peopleAfterWrite({ people: noPeople, current: undefined, next: r
 function changed(by: NamedPrincipal, data: object, rest: object = {}): { next: Automation; people: typeof created } {
   const next = { ...reboot, ...rest, data: { ...reboot.data, ...data } };
   return { next, people: peopleAfterWrite({ people: created, current: reboot, next, by }) };
+}
+
+/** Who wrote what is in force, or answers for it. */
+function handsIn(people: typeof created, automation: Automation): readonly NamedPrincipal[] {
+  const { authors, earlierAuthors } = peopleOfRun(people, { automation, formWriter: undefined });
+  return [...authors, ...earlierAuthors];
 }
 
 function names(people: readonly NamedPrincipal[] | undefined): readonly string[] | undefined {
@@ -69,29 +75,18 @@ test('a person that changes the schedule alone becomes its scheduler, and no aut
   const { next, people } = changed(bob, {}, { repeatInterval: '1 day', nextRunAt: '2026-03-01T00:00:00.000Z' });
   assert.equal(people.scheduler?.username, 'bob');
   assert.deepEqual(names(authorsOf(people, next)), ['ann']);
-  assert.deepEqual(
-    involvedInAutomation(people, { isScheduled: true }).map(({ username, as }) => [username, ...as]),
-    [
-      ['ann', 'author'],
-      ['bob', 'scheduler'],
-    ],
-  );
-  assert.deepEqual(involvedInAutomation(people, { isScheduled: false }).length, 1);
+  assert.deepEqual(names(handsIn(people, next)), ['ann'], 'the scheduler is no author');
 });
 
 test('a person that takes an automation lends the rights alone, and those before stay involved until the values change', () => {
   const { next, people } = changed(bob, { input: { device: 'core-1', force: false } });
   const taken = peopleAfterTake(people, { automation: next, by: cid });
   assert.deepEqual(names(authorsOf(taken, next)), ['cid']);
-  assert.deepEqual(names(involvedInAutomation(taken, { isScheduled: true }).filter(({ as }) => as.includes('author'))), [
-    'ann',
-    'bob',
-    'cid',
-  ]);
+  assert.deepEqual(names(handsIn(taken, next)), ['ann', 'bob', 'cid']);
   assert.deepEqual([taken.owner?.username, taken.scheduler?.username], ['cid', 'cid']);
   const again = { ...next, data: { ...next.data, input: { device: 'lab-2', force: false } } };
   const later = peopleAfterWrite({ people: taken, current: next, next: again, by: cid });
-  assert.deepEqual(names(involvedInAutomation(later, { isScheduled: false })), ['ann', 'cid'], 'the value of bob is gone');
+  assert.deepEqual(names(handsIn(later, again)), ['ann', 'cid'], 'the value of bob is gone');
 });
 
 test('an automation of an earlier store has no authors, until a person takes it', () => {
@@ -122,7 +117,7 @@ test('the writer of a value in force is always involved, after any history of wr
         if (next === current) people = peopleAfterTake(people, { automation: next, by });
         else people = peopleAfterWrite({ people, current, next, by });
         current = next;
-        const ids = involvedInAutomation(people, { isScheduled: false }).map(({ id }) => id);
+        const ids = handsIn(people, next).map(({ id }) => id);
         for (const [field, writer] of writers)
           if (valueOf(current, field) !== undefined) assert.ok(ids.includes(writer), `${field} of ${writer}`);
         assert.ok(

@@ -1,4 +1,4 @@
-import type { InvolvedPrincipal, NamedPrincipal } from '#access/people.ts';
+import type { NamedPrincipal } from '#access/people.ts';
 import type { Automation } from './automation.ts';
 
 /**
@@ -127,19 +127,6 @@ export function authorsOf(people: AutomationPeople, automation: Automation): rea
   const lists = [...authorFields(automation).keys()].map((name) => people.fields[name]?.authors);
   const removers = people.fields[inputField]?.authors ?? [];
   return lists.every((list) => list !== undefined) ? distinct([...lists.flat(), ...removers]) : undefined;
-}
-
-/** Everyone who had a hand in the automation; `isScheduled`: its schedule starts the run. */
-export function involvedInAutomation(
-  { fields, scheduler, resumer }: AutomationPeople,
-  { isScheduled: bySchedule }: { readonly isScheduled: boolean },
-): readonly InvolvedPrincipal[] {
-  const authors = distinct(Object.values(fields).flatMap((one) => [...one.authors, ...one.former]));
-  return [
-    ...authors.map((author) => ({ ...author, as: ['author' as const] })),
-    ...(bySchedule && scheduler !== undefined ? [{ ...scheduler, as: ['scheduler' as const] }] : []),
-    ...(bySchedule && resumer !== undefined ? [{ ...resumer, as: ['resumer' as const] }] : []),
-  ];
 }
 
 const inputField = 'input';
