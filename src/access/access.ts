@@ -19,6 +19,7 @@ import type { IssuerFetch } from './oidc-discovery.ts';
 import type { matchesPassword } from './password-hash.ts';
 import { createPasswordVerifier } from './password-verifier.ts';
 import type { PrincipalNow } from './people.ts';
+import type { Persons } from './persons.ts';
 import type { Principal } from './principal.ts';
 import { createRevocations } from './revocations.ts';
 import { createRevokedTokenStore } from './revoked-token-store.ts';
@@ -48,6 +49,10 @@ export interface Access extends Sessions {
   principalNamed(username: string): Principal | undefined;
   /** A user or client of the configuration in force, or a person of an issuer, as the last token said it. Rejects with `store-unavailable`. */
   readonly principalNow: PrincipalNow;
+  /** Whether the principal was removed or blocked by the configuration in force. */
+  isGone(id: string): boolean;
+  /** Which principals are one person, by the configuration in force. */
+  readonly persons: Persons;
   /** All known principals, as they are now. */
   knownPrincipals(): Promise<readonly Principal[]>;
   /** Puts the new configuration in force and drops every cached verdict. Throws and changes nothing if a hash cannot be read. */
@@ -102,7 +107,7 @@ export async function createAccess({
   const basic = createBasicAuthenticator({ rules, check, clock });
 
   const maintenance = maintain(log, async () => {
-    await keys.maintain(current.tokenLifetime);
+    await keys.maintain(current.longestToken);
     await revokedTokens.purge(clock.now() - revocationsKeptFor);
     await Promise.all([throttle.purge(), persons.purge()]);
   });
@@ -126,6 +131,11 @@ export async function createAccess({
     cookieName: sessionCookie.name,
     principalNamed: (username) => current.accounts.named(username)?.principal,
     knownPrincipals: async () => current.accounts.principals(),
+    isGone: (id) => current.isGone(id),
+    persons: {
+      isSame: (one, other) => current.persons.isSame(one, other),
+      idsOf: (id) => current.persons.idsOf(id),
+    },
     principalNow: async (id) => current.accounts.named(id)?.principal ?? (await persons.find(id)),
     reload(next) {
       current = createAccessRules({ config: next, fetch, clock, log, previous: current });

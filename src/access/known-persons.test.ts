@@ -42,7 +42,7 @@ async function open(t: TestContext, store: TestStore): Promise<Opened> {
     clock,
     async sees(more) {
       const claims = { iss: issuer.issuer, sub: '4711', iat: Math.floor(clock.now() / 1_000), ...more };
-      const principal = principalOfClaims(claims, { ...issuer, customRoles: [], isTaken: () => false });
+      const principal = principalOfClaims(claims, { ...issuer, groupRoles: {}, customRoles: [], isTaken: () => false });
       assert.ok(principal);
       await create().note(issuer, principal, claims);
     },

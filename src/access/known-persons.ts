@@ -4,7 +4,7 @@ import type { Log } from '#base/log.ts';
 import type { IssuerOptions } from './access-options.ts';
 import type { AccessRules } from './access-rules.ts';
 import type { KnownPersonStore } from './known-person-store.ts';
-import { areGroupsLeftOut, namesIn, principalOfClaims } from './oidc-claims.ts';
+import { areNamesLeftOut, namesIn } from './oidc-claims.ts';
 import type { PrincipalNow } from './people.ts';
 import { issuerOfId, type Principal } from './principal.ts';
 import { createVerifiedCache } from './verified-cache.ts';
@@ -36,8 +36,9 @@ export function createKnownPersons({ rules, store, clock, log, isShort }: KnownP
   /** By id: the time of the newest token that this process has kept. */
   const kept = createVerifiedCache<number>({ entries: 10_000 });
   return {
-    async note({ rolesClaim, groupsClaim }, { id, subject = '' }, claims) {
-      if (claims.iat === undefined || areGroupsLeftOut(claims, groupsClaim) || isShort()) return;
+    async note(issuer, { id, subject = '' }, claims) {
+      const { rolesClaim, groupsClaim } = issuer;
+      if (claims.iat === undefined || areNamesLeftOut(claims, issuer) || isShort()) return;
       // The clock of an issuer may be ahead; a time in the future would outlast the tokens after it.
       const seenAt = Math.min(claims.iat * 1_000, clock.now());
       if (seenAt <= (kept.get(id) ?? -Infinity)) return;
@@ -57,21 +58,14 @@ export function createKnownPersons({ rules, store, clock, log, isShort }: KnownP
       }
     },
     async find(id) {
-      const { issuers, accounts, customRoles } = rules();
+      const { issuers, isGone, principalOf } = rules();
       const issuer = issuers.get(issuerOfId(id) ?? '')?.issuer;
-      if (issuer === undefined) return undefined;
+      if (issuer === undefined || isGone(id)) return undefined;
       const known = await store.find(id);
       if (known === undefined || clock.now() - known.seenAt > issuer.remember) return undefined;
       const { readFrom, ...claims } = known.claims;
       if (readFrom[0] !== issuer.rolesClaim || readFrom[1] !== issuer.groupsClaim) return undefined;
-      const isTaken = (name: string): boolean => accounts.isTaken(name);
-      return principalOfClaims(claims, {
-        issuer: issuer.issuer,
-        rolesClaim: 'roles',
-        groupsClaim: 'groups',
-        customRoles,
-        isTaken,
-      });
+      return principalOf(claims, { ...issuer, rolesClaim: 'roles', groupsClaim: 'groups' });
     },
     async purge() {
       const longest = Math.max(0, ...[...rules().issuers.values()].map(({ issuer }) => issuer.remember));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import type { ApprovalRule } from '#access/approval-options.ts';
+import { createPersons } from '#access/persons.ts';
 import type { Principal } from '#access/principal.ts';
 import { noRights } from '#access/rights.test-support.ts';
 import { createApprovalProofs } from '#audit/approval-proofs.ts';
@@ -73,6 +74,8 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
       key: proofKeyOf('a key of the test'),
       proofs: (approval: string) => createApprovalProofs(database).of([approval]),
       principalNow: async (id: string) => approvers.find((one) => one.id === id),
+      isGone: () => false,
+      persons: createPersons({ ann: ['ann', 'ann-cli'] }),
       rules: () => [],
     };
     const approvals = createApprovalStore({

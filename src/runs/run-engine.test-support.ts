@@ -138,7 +138,7 @@ function toolsOver(
       const workflow = workflows.get(id);
       return workflow && { workflow, digest: `of ${id}` };
     },
-    people: { involved: async ({ involved }) => involved, whyGone: async () => undefined },
+    people: { involved: async ({ involved }) => involved, whyGone: () => undefined },
     mayHaveCalled: async () => false,
     lastEvent: () => store.lastEvent(),
     messages: (range) => store.messages(range),

@@ -31,8 +31,8 @@ export interface RunPeople {
   involved(run: PeopledRun): Promise<readonly InvolvedPrincipal[]>;
   /** For the calls of a run. */
   standing(run: PeopledRun): Promise<RunStanding | LostStanding>;
-  /** Whether the starter or scheduler was removed. An issuer's person may only not have been seen for long. */
-  whyGone(principal: Principal): Promise<LostStanding | undefined>;
+  /** Why the starter or scheduler is gone: it was removed or blocked. An issuer's person may only not have been seen for long. */
+  whyGone(principal: NamedPrincipal): LostStanding | undefined;
   /** Why a run of these documents must not begin; undefined where it may. */
   whyLost(documents: readonly ReachedWorkflow[], authors: readonly NamedPrincipal[] | undefined): Promise<string | undefined>;
 }
@@ -40,6 +40,8 @@ export interface RunPeople {
 interface RunPeopleNeeds {
   readonly store: Pick<RunStore, 'people'>;
   readonly principalNow: PrincipalNow;
+  /** See `Access`. */
+  readonly isGone: (id: string) => boolean;
   /** Who stored the bytes with these digests, by digest, as it is now. */
   readonly storers: (digests: readonly string[]) => Promise<ReadonlyMap<string, readonly Storer[]>>;
   /** The digest of a version, for runs that an earlier gateway began. */
@@ -57,10 +59,10 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
     const ofParents = above.flatMap((id) => joined.get(id) ?? []);
     return merged([...run.involved, ...as('workflow', storers), ...own, ...as('parent', ofParents)]);
   };
-  const whyGone: RunPeople['whyGone'] = async ({ id, username, issuer }) => {
-    if (issuer !== undefined || (await principalNow(id)) !== undefined) return undefined;
-    return { by: 'person-gone', detail: `${username}, in whose name the run calls, is no user and no client any more.` };
-  };
+  const whyGone: RunPeople['whyGone'] = ({ id, username }) =>
+    needs.isGone(id)
+      ? { by: 'person-gone', detail: `${username}, in whose name the run calls, was removed or is blocked.` }
+      : undefined;
   const answering = createAnswering(principalNow);
   return {
     async involved(run) {
@@ -69,7 +71,7 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
     },
     whyGone,
     async standing(run) {
-      const gone = await whyGone(run.principal);
+      const gone = whyGone(run.principal);
       if (gone !== undefined) return gone;
       const digest = run.workflowDigest ?? (await needs.digestOf({ id: run.workflow, version: run.version })) ?? '';
       const chain = [...run.above, digest];

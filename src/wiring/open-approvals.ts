@@ -35,7 +35,7 @@ interface OpenApprovalsOptions {
   readonly clock: Clock;
   readonly rights: Rights;
   readonly log: Log;
-  readonly access: Pick<Access, 'principalNow' | 'knownPrincipals'>;
+  readonly access: Pick<Access, 'principalNow' | 'isGone' | 'persons' | 'knownPrincipals'>;
   readonly proofKey: ProofKey;
   readonly proofs: ApprovalProofs;
   /** The rules in force. */
@@ -62,6 +62,8 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
     key: options.proofKey,
     proofs,
     principalNow: access.principalNow,
+    isGone: (id: string) => access.isGone(id),
+    persons: access.persons,
     rules: options.approvalRules,
     store: createApprovalStore({
       database,

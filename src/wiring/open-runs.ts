@@ -179,7 +179,7 @@ function toolsOf(
     loadWorkflow: (wanted) => whileAway(() => loader.load(wanted)),
     people: {
       involved: (run) => whileAway(() => people.involved(run)),
-      whyGone: (principal) => whileAway(() => people.whyGone(principal)),
+      whyGone: (principal) => people.whyGone(principal),
     },
     mayHaveCalled: (run) => whileAway(() => mayHaveCalled(run, { store, clock, records: options.auditReader })),
     lastEvent: () => store.lastEvent(),

@@ -13,13 +13,15 @@ interface RunPeopleParts {
   readonly workflowStore: Pick<WorkflowStore, 'storers' | 'find'>;
   readonly live: Pick<LiveParts, 'customRoles'>;
   readonly principalNow: PrincipalNow;
+  readonly isGone: (id: string) => boolean;
 }
 
 /** The people behind runs, judged by the configuration in force. */
-export function runPeopleOf({ runStore, workflowStore, live, principalNow }: RunPeopleParts): RunPeople {
+export function runPeopleOf({ runStore, workflowStore, live, principalNow, isGone }: RunPeopleParts): RunPeople {
   return createRunPeople({
     store: runStore,
     principalNow,
+    isGone,
     storers: (digests) => workflowStore.storers(digests),
     digestOf: async (name) => (await workflowStore.find(name))?.digest,
     whyNotCall: (principal, functions) => functions.find((name) => !mayCall(principal, name, live)),

@@ -98,6 +98,7 @@ export async function runServer(
     people: createRunPeople({
       store,
       principalNow: async (id) => principals.find((each) => each.id === id),
+      isGone: (id) => !principals.some((each) => each.id === id),
       storers: async () => new Map([[pin.digest, pin.storers]]),
       digestOf: async () => pin.digest,
       whyNotCall: () => undefined,
