@@ -23,6 +23,8 @@ export interface AccessRules {
   readonly longestToken: number;
   /** The person that claims of an issuer describe, with the roles of its groups. Undefined for a name that is not usable. */
   principalOf(claims: Readonly<Record<string, unknown>>, issuer: IssuerOptions): Principal | undefined;
+  /** See `Access`. */
+  rightsOf(principal: Principal): string;
   isBlocked(id: string): boolean;
   /** Whether the principal is blocked or was removed. A person is removed with its issuer. */
   isGone(id: string): boolean;
@@ -67,6 +69,10 @@ export function createAccessRules({ config, fetch, clock, log, previous }: Acces
     persons: createPersons(config.persons),
     longestToken: Math.max(tokenLifetime, ...clients.map((client) => client.tokenLifetime ?? 0)),
     principalOf: (claims, issuer) => principalOfClaims(claims, { ...issuer, groupRoles, customRoles, isTaken }),
+    rightsOf({ roles, groups }) {
+      const own = config.roles.filter(({ name }) => roles.includes(name));
+      return JSON.stringify([roles, groups, own]);
+    },
     isBlocked,
     isGone(id) {
       if (isBlocked(id)) return true;

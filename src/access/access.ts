@@ -5,7 +5,7 @@ import type { Database } from '#database/database.ts';
 import type { AccessOptions } from './access-options.ts';
 import { createAccessRules } from './access-rules.ts';
 import { type AccessWatcher, noAccessWatcher } from './access-watcher.ts';
-import { type Authenticate, createAuthenticate } from './authenticate.ts';
+import { type Authenticate, type AuthenticateAgain, createAuthenticate } from './authenticate.ts';
 import { createBasicAuthenticator } from './basic-authenticator.ts';
 import { createCredentialCheck } from './credential-check.ts';
 import { createGatewayTokens } from './gateway-tokens.ts';
@@ -38,6 +38,9 @@ const revocationsKeptFor = 3_600_000;
 /** Access control: authenticators, sessions, and the state that they keep in the store. */
 export interface Access extends Sessions {
   readonly authenticate: Authenticate;
+  readonly authenticateAgain: AuthenticateAgain;
+  /** A text of all that the configuration in force lets the principal do, to compare. */
+  rightsOf(principal: Principal): string;
   /** Logins of people by an OIDC issuer. */
   readonly issuerLogins: IssuerLogins;
   /** The name of the session cookie. */
@@ -114,7 +117,15 @@ export async function createAccess({
 
   return {
     ...createSessions({ rules, check, tokens, revocations, clock, ended: (jti) => bearer.end(jti), sessionCookie }),
-    authenticate: createAuthenticate({ basic, tokens: bearer, cacheKey: createCacheKey(), watcher, sessionCookie }),
+    ...createAuthenticate({
+      basic,
+      tokens: bearer,
+      cacheKey: createCacheKey(),
+      watcher,
+      sessionCookie,
+      isGone: (id) => current.isGone(id),
+    }),
+    rightsOf: (principal) => current.rightsOf(principal),
     issuerLogins: createIssuerLogins({
       rules,
       tokens,

@@ -13,7 +13,6 @@ import { eventOfCommand } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
 import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
-import type { LostStanding } from './run-people.ts';
 import type { ClaimedRun, QueuedCommand, RunRelease } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import { traceOfRun } from './run-trace.ts';
@@ -29,8 +28,6 @@ interface RunExecutorOptions {
   readonly journal: RunJournal;
   /** False: the lease may have ended, so nothing begins. */
   readonly holds: () => boolean;
-  /** Set where the run must not go on: it is suspended first. */
-  readonly gone?: LostStanding | undefined;
 }
 
 /** Milliseconds between two writes of a run that only computes. */
@@ -69,7 +66,7 @@ export class RunExecutor {
   #mode: 'work' | 'drain' | 'abort' | 'lost' = 'work';
 
   constructor(options: RunExecutorOptions) {
-    const { run, workflow, tools, holds, gone } = options;
+    const { run, workflow, tools, holds } = options;
     this.#options = options;
     this.#outbox = createOutbox(run, workflow);
     this.#work = new RunWork({
@@ -86,6 +83,13 @@ export class RunExecutor {
     this.#state = this.#saved ?? begin({ id, seed, input, at, runtime: tools.runtime });
     this.#savedAt = tools.clock.monotonic();
     if (this.#saved !== undefined) for (const effect of this.#effects()) this.#inherit(effect);
+    this.#suspendIfGone();
+  }
+
+  /** A run in the name of a principal that is gone must not go on. */
+  #suspendIfGone(): void {
+    const { run, tools } = this.#options;
+    const gone = tools.people.whyGone(run.principal);
     if (gone !== undefined && this.#state.suspension === undefined)
       this.#arrive({ kind: 'suspend', at: this.#now(), by: gone.by });
   }
@@ -207,7 +211,9 @@ export class RunExecutor {
       const event = 'event' in next ? next.event : eventOfCommand(next.command, { at: this.#now(), effects: this.#effects() });
       if ('command' in next) {
         this.#outbox.consumed(next.command.number);
-        if (next.command.command.kind === 'approval-decided') this.#work.lookAgain();
+        const { kind } = next.command.command;
+        if (kind === 'approval-decided') this.#work.lookAgain();
+        if (kind === 'people-changed') this.#suspendIfGone();
       }
       if (event !== undefined) this.#apply(event, next);
     }

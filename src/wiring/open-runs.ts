@@ -14,6 +14,7 @@ import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { createInputCheck, type InputCheck } from '#forms/input-check.ts';
+import { tellRunsOfGonePeople } from '#runs/gone-people.ts';
 import { mayHaveCalled } from '#runs/run-calls.ts';
 import { createRunCatalogue, type RunCatalogue } from '#runs/run-catalogue.ts';
 import { createRunEngine, type RunEngine } from '#runs/run-engine.ts';
@@ -69,6 +70,8 @@ export interface Runs {
   readonly figures: RunFigures;
   /** Puts the secrets of a new configuration in force. */
   follow(next: Config): void;
+  /** Has the runs suspended whose people are gone. Never rejects: where the store is away, the gateway tries again. */
+  suspendGone(): Promise<void>;
 }
 
 /** Evaluations at once. Each may take all of a processor for a second. */
@@ -100,10 +103,13 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     running.stop(),
   );
   const { retention } = config.automations;
+  const gone = createGoneSweep(store, people, log);
+  void gone.sweep();
   started.adopt(
     every(
       forgetInterval,
       async () => {
+        await gone.again();
         const now = clock.now();
         const before = now - retention;
         const times = { before, eventsBefore: approvals.upkeep.forgotten(), messagesBefore: now - messagesKept };
@@ -143,7 +149,27 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     follow(next) {
       ({ secrets } = next.automations);
     },
+    suspendGone: () => gone.sweep(),
   };
+}
+
+/** `again`: after a failure. */
+function createGoneSweep(
+  store: RunStore,
+  people: RunPeople,
+  log: Log,
+): { readonly sweep: () => Promise<void>; readonly again: () => Promise<void> } {
+  let hasFailed = false;
+  const sweep = async (): Promise<void> => {
+    try {
+      await tellRunsOfGonePeople(store, people);
+      hasFailed = false;
+    } catch {
+      hasFailed = true;
+      log.warn('runs of people who are gone could not be suspended; the gateway tries again in a minute');
+    }
+  };
+  return { sweep, again: async () => (hasFailed ? await sweep() : undefined) };
 }
 
 function toolsOf(
