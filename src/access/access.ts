@@ -56,7 +56,7 @@ export interface Access extends Sessions {
   isGone(id: string): boolean;
   /** Which principals are one person, by the configuration in force. */
   readonly persons: Persons;
-  /** All known principals, as they are now. */
+  /** The users, the clients, and the people of issuers that were seen last, as they are now. Rejects with `store-unavailable`. */
   knownPrincipals(): Promise<readonly Principal[]>;
   /** Puts the new configuration in force and drops every cached verdict. Throws and changes nothing if a hash cannot be read. */
   reload(config: AccessOptions): void;
@@ -141,7 +141,7 @@ export async function createAccess({
     }),
     cookieName: sessionCookie.name,
     principalNamed: (username) => current.accounts.named(username)?.principal,
-    knownPrincipals: async () => current.accounts.principals(),
+    knownPrincipals: async () => [...current.accounts.principals(), ...(await persons.all())],
     isGone: (id) => current.isGone(id),
     persons: {
       isSame: (one, other) => current.persons.isSame(one, other),

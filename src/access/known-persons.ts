@@ -3,7 +3,7 @@ import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
 import type { IssuerOptions } from './access-options.ts';
 import type { AccessRules } from './access-rules.ts';
-import type { KnownPersonStore } from './known-person-store.ts';
+import type { KnownPerson, KnownPersonStore } from './known-person-store.ts';
 import { areNamesLeftOut, namesIn } from './oidc-claims.ts';
 import type { PrincipalNow } from './people.ts';
 import { issuerOfId, type Principal } from './principal.ts';
@@ -21,6 +21,8 @@ export interface KnownPersons {
   note(issuer: IssuerOptions, principal: Principal, claims: JWTPayload): Promise<void>;
   /** Rejects with `store-unavailable`. */
   readonly find: PrincipalNow;
+  /** At most a thousand, those seen last. Rejects with `store-unavailable`. */
+  all(): Promise<readonly Principal[]>;
   purge(): Promise<void>;
 }
 
@@ -35,6 +37,12 @@ interface KnownPersonsOptions {
 export function createKnownPersons({ rules, store, clock, log, isShort }: KnownPersonsOptions): KnownPersons {
   /** By id: the time of the newest token that this process has kept. */
   const kept = createVerifiedCache<number>({ entries: 10_000 });
+  const principalNow = ({ id, seenAt, claims: { readFrom, ...claims } }: KnownPerson): Principal | undefined => {
+    const issuer = trusted(rules(), id);
+    if (issuer === undefined || clock.now() - seenAt > issuer.remember) return undefined;
+    if (readFrom[0] !== issuer.rolesClaim || readFrom[1] !== issuer.groupsClaim) return undefined;
+    return rules().principalOf(claims, { ...issuer, rolesClaim: 'roles', groupsClaim: 'groups' });
+  };
   return {
     async note(issuer, { id, subject = '' }, claims) {
       const { rolesClaim, groupsClaim } = issuer;
@@ -58,18 +66,24 @@ export function createKnownPersons({ rules, store, clock, log, isShort }: KnownP
       }
     },
     async find(id) {
-      const { issuers, isGone, principalOf } = rules();
-      const issuer = issuers.get(issuerOfId(id) ?? '')?.issuer;
-      if (issuer === undefined || isGone(id)) return undefined;
+      if (trusted(rules(), id) === undefined) return undefined;
       const known = await store.find(id);
-      if (known === undefined || clock.now() - known.seenAt > issuer.remember) return undefined;
-      const { readFrom, ...claims } = known.claims;
-      if (readFrom[0] !== issuer.rolesClaim || readFrom[1] !== issuer.groupsClaim) return undefined;
-      return principalOf(claims, { ...issuer, rolesClaim: 'roles', groupsClaim: 'groups' });
+      return known && principalNow(known);
+    },
+    async all() {
+      if (rules().issuers.size === 0) return [];
+      return (await store.list(listedAtMost)).flatMap((known) => principalNow(known) ?? []);
     },
     async purge() {
       const longest = Math.max(0, ...[...rules().issuers.values()].map(({ issuer }) => issuer.remember));
       await store.purge(clock.now() - longest);
     },
   };
+}
+
+const listedAtMost = 1_000;
+
+/** The issuer of the person; undefined where the person is gone. */
+function trusted({ issuers, isGone }: AccessRules, id: string): IssuerOptions | undefined {
+  return isGone(id) ? undefined : issuers.get(issuerOfId(id) ?? '')?.issuer;
 }
