@@ -3,12 +3,11 @@ import { after, test } from 'node:test';
 import { assertProblem, post } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
-import { logLines, reloadWith } from './support/gateway/reloading.ts';
+import { reloadWith } from './support/gateway/reloading.ts';
 import { basic, hashOf, startGateway, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
 import { readStream } from './support/runs/read-stream.ts';
 import { usersOf } from './support/runs/run-people-stage.ts';
-import { until } from './support/until.ts';
 
 // A reload of access.* holds for the next request of every caller: by Basic, by token, by session, by a token of an issuer.
 
@@ -188,48 +187,4 @@ test('an event stream of a session, or of a token of an issuer, ends with it', {
   assert.equal(bySession.ended, undefined);
   await gateway.send({ method: 'POST', target: '/logout', headers: cookie });
   await bySession.end();
-});
-
-test('a reload that takes rights away names the automations that can no longer run, once, and why', patience, async () => {
-  const people = {
-    ann: { roles: ['admin'], groups: [] },
-    bob: { roles: ['admin'], groups: [] },
-    lee: { roles: ['other'], groups: ['noc'] },
-  };
-  const configured = (changed: object, blocked: readonly string[] = []) => ({
-    users: usersOf({ ...people, ...changed }),
-    config: { access: { blocked } },
-  });
-  await reloadWith(gateway, configured({}));
-  const as = (name: string) => ({ headers: { Authorization: basic(name, 'correct horse battery staple') } });
-  const call = { call: 'restCall', with: { verb: 'GET', uri: 'https://example.net/' } };
-  const store = async (name: string, task: object) => {
-    const document = { document: { dsl: '1.0.3', namespace: 'lost', name, version: '1.0.0' }, do: [{ only: task }] };
-    const reply = await post(gateway, '/automation_catalog/workflows', document, as('bob'));
-    assert.equal(reply.status, 201, reply.text);
-  };
-  await store('calls', call);
-  await store('silent', { set: { a: 1 } });
-  const create = async (name: string, id: string, by: string, more: object = {}) => {
-    const body = { name, data: { workflowId: `lost.${id}` }, ...more };
-    const reply = await post(gateway, '/automation_catalog/automations', body, as(by));
-    assert.equal(reply.status, 201, reply.text);
-  };
-  await create('by ann', 'calls', 'ann');
-  await create('silent by bob', 'silent', 'bob');
-  await create('silent by ann', 'silent', 'ann', { repeatInterval: '1 day', nextRunAt: '2999-01-01T00:00:00Z' });
-  const named = () => logLines(gateway).filter(({ msg }) => msg === 'an automation can no longer run because of its people');
-  const namesOf = (from: number) =>
-    named()
-      .slice(from)
-      .map((line) => `${(line as { readonly path?: string }).path}: ${line.reason}`)
-      .toSorted();
-  assert.deepEqual(namesOf(0), []);
-  await reloadWith(gateway, configured({ bob: { roles: ['other'], groups: [] } }));
-  await until('the log names what bob answers for', () => named().length >= 1);
-  assert.deepEqual(namesOf(0), ['by ann: bob answers for lost.calls 1.0.0, and may not call restCall.']);
-  await reloadWith(gateway, configured({ bob: { roles: ['other'], groups: [] } }, ['ann']));
-  await until('the log names what ann schedules', () => named().length >= 2);
-  assert.equal(namesOf(1).length, 1);
-  assert.match(namesOf(1)[0] ?? '', /^silent by ann: ann answers for the calls of the run/u);
 });

@@ -1,10 +1,7 @@
 import type { Transaction } from 'kysely';
-import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import { type Automation, textOf } from './automation.ts';
-import { documentRows } from './automation-list-store.ts';
-import type { AutomationPeople } from './automation-people.ts';
-import { automationOf, keyColumns, parseDocument, storedPeople } from './automation-row.ts';
+import { keyColumns, parseDocument } from './automation-row.ts';
 import { sortKey } from './sort-key.ts';
 
 /** Whether an automation names the workflow in `data.workflowId`, exactly. */
@@ -18,33 +15,6 @@ export async function workflowsNamingForm(
   formId: string,
 ): Promise<readonly (string | undefined)[]> {
   return (await automationsNaming(transaction, 'data.formId', formId)).map(({ data }) => data?.workflowId);
-}
-
-/** Documents in memory at a time; one is 1 MiB at most. */
-const readAtOnce = 50;
-
-/** The automations that name a workflow, with their people. Not of one moment. */
-export async function* automationsOfWorkflows({
-  read,
-}: Pick<Database, 'read'>): AsyncGenerator<
-  { readonly automation: Automation; readonly people: AutomationPeople },
-  void,
-  undefined
-> {
-  for (let last = -1; ; ) {
-    const rows = await documentRows(read)
-      .select('automation.number')
-      .where('automation.number', '>', last)
-      .orderBy('automation.number')
-      .limit(readAtOnce)
-      .execute();
-    for (const row of rows) {
-      const automation = automationOf(row);
-      if (automation.data?.workflowId !== undefined) yield { automation, people: storedPeople(row.people) };
-    }
-    if (rows.length < readAtOnce) return;
-    last = rows.at(-1)?.number ?? last;
-  }
 }
 
 async function automationsNaming(

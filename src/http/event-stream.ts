@@ -56,7 +56,7 @@ export function createStreamPlaces({ ofOne, ofAll }: StreamLimit): StreamPlaces 
  * is nothing to follow, which a 204 tells: a browser connects again after any other end (HTML, server-sent events).
  */
 export async function eventStreamReply(
-  { context, headers, whenDraining, holdsStill }: Pick<RouteRequest, 'context' | 'headers' | 'whenDraining' | 'holdsStill'>,
+  { context, headers, whenDraining, watchCaller }: Pick<RouteRequest, 'context' | 'headers' | 'whenDraining' | 'watchCaller'>,
   {
     places,
     open,
@@ -70,6 +70,7 @@ export async function eventStreamReply(
 ): Promise<RouteReply> {
   const after = lastEventIdOf(headers);
   const ending = new AbortController();
+  const holdsStill = watchCaller();
   const holds = async (): Promise<boolean> => {
     if (!ending.signal.aborted && !(await holdsStill().catch(() => false))) ending.abort();
     return !ending.signal.aborted;

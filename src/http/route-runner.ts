@@ -108,7 +108,7 @@ async function handle(
     ownOrigin: () => options.names.originOf(request.raw),
     context: scope,
     count: () => count(request, options),
-    holdsStill: holdsStill(request, options),
+    watchCaller: () => watchCaller(request, options),
     whenDraining: (callback) => scope.whenDraining(callback),
   });
 }
@@ -155,8 +155,7 @@ function count({ caller }: ServedRequest, { rateLimit }: RouteRunnerOptions): vo
   if (caller !== undefined) rateLimit()?.count(caller.principal);
 }
 
-/** Remembers what the caller may do now. */
-function holdsStill(request: ServedRequest, { access }: RouteRunnerOptions): () => Promise<boolean> {
+function watchCaller(request: ServedRequest, { access }: RouteRunnerOptions): () => Promise<boolean> {
   const { caller, scope } = request;
   if (caller === undefined) return async () => true;
   const { sourceAddress, requestId } = scope;

@@ -3,7 +3,6 @@ import { type CallPath, createCallPath } from '#calls/call-path.ts';
 import { createPreviews, type TakePreview } from '#previews/preview.ts';
 import type { RunPeople } from '#runs/run-people.ts';
 import type { LiveParts } from './live-parts.ts';
-import { createLostAutomations } from './name-lost-automations.ts';
 import { type Approvals, openApprovals } from './open-approvals.ts';
 import { openCatalogues } from './open-catalogues.ts';
 import { type NotificationParts, openNotifications } from './open-notifications.ts';
@@ -35,8 +34,8 @@ interface CallParts {
   readonly people: RunPeople;
   readonly rights: Rights;
   readonly notifications: NotificationParts;
-  /** To be called when a new configuration is in force. `access`: that section has changed. */
-  readonly inForce: (changed: { readonly access: boolean }) => Promise<void>;
+  /** To be called when a new configuration is in force. */
+  readonly inForce: () => Promise<void>;
 }
 
 /** Opens the path of calls with its approvals and previews, the runs, which make calls themselves, and the notifications of all that. */
@@ -63,9 +62,6 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   const preview = createPreviews({ adapters: () => live.adapters(), calls, audit, clock, observers: { metrics, log } });
   const runs = openRuns(started, { ...options, ...parts, ...catalogues, rights, runStore, approvals, calls, people });
   const notifications = openNotifications(started, { ...options, ...parts, events: runStore, adapters: () => live.adapters() });
-  const lost = started.adopt(createLostAutomations({ ...options, ...catalogues, access, rights, people }), (working) =>
-    working.stop(),
-  );
   const told = { approvals: approvals.catalogue, notifications: notifications.catalogue };
   return {
     calls,
@@ -75,9 +71,8 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
     people,
     rights,
     notifications,
-    async inForce(changed) {
+    async inForce() {
       await Promise.all([approvals.upkeep.withdrawLost(), runs.suspendGone()]);
-      if (changed.access) lost.name();
     },
   };
 }

@@ -33,7 +33,7 @@ interface OpenSchedulesOptions {
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly log: Log;
-  readonly access: Pick<Access, 'principalNow' | 'isGone'>;
+  readonly access: Access;
   readonly automations: AutomationCatalogue;
   readonly loader: WorkflowLoader;
   readonly workflowStore: WorkflowStore;
@@ -77,7 +77,7 @@ async function scheduledRun(occurrence: Occurrence, options: OpenSchedulesOption
   const { automation } = occurrence;
   const { data } = automation;
   const people = await peopleFor(occurrence, options.forms);
-  const principal = await schedulerOf({ automation, scheduler: people.scheduler }, options);
+  const principal = await schedulerNow(people.scheduler, options.access);
   if ('refused' in principal) return principal;
   const found = await workflowOf(automation, options);
   if (found === undefined) return { refused: 'Its workflow does not exist, or has no release.' };
@@ -103,9 +103,12 @@ interface RunParts extends Omit<Occurrence, 'people'>, Pick<AutomationRun, 'prin
 
 /** Why it may not run now; undefined where it may. */
 async function refusalOf(
-  { automation, people, documents, workflow, input }: RunParts,
-  { runs, people: runPeople }: OpenSchedulesOptions,
+  { principal, automation, people, documents, workflow, input }: RunParts,
+  { runs, rights, people: runPeople }: OpenSchedulesOptions,
 ): Promise<ScheduledStart | undefined> {
+  const asked = { principal, operation: 'runAutomation', workflow: namedWorkflow(automation) } as const;
+  if (!mayRun(rights, asked, automation))
+    return { refused: 'Who scheduled it may not run it any more.', code: 'delegation-lost' };
   const lost = await runPeople.whyLost(documents, people.authors);
   if (lost !== undefined) return { refused: lost, code: 'delegation-lost' };
   const [problem, ...more] = await runs.inputs.inputProblems({ automation, workflow, input });
@@ -122,19 +125,15 @@ function newRun(
   return runOf({ id, startedBy: { schedule, due }, automation, principal, people, documents, input });
 }
 
-/** Who scheduled it, with the roles and groups of now; or why the schedule begins no run because of that person. */
-export async function schedulerOf(
-  { automation, scheduler }: { readonly automation: Automation; readonly scheduler: NamedPrincipal | undefined },
-  { access, rights }: Pick<OpenSchedulesOptions, 'access' | 'rights'>,
+/** Who scheduled it, with the roles and groups of now. */
+async function schedulerNow(
+  scheduler: NamedPrincipal | undefined,
+  access: Access,
 ): Promise<Principal | Extract<ScheduledStart, { readonly refused: string }>> {
   if (scheduler === undefined) return { refused: 'No person is known to have scheduled it.', code: 'delegation-lost' };
   const principal = await access.principalNow(scheduler.id);
-  if (principal === undefined) {
-    return access.isGone(scheduler.id)
-      ? { refused: 'Who scheduled it was removed or is blocked.', code: 'person-gone' }
-      : { refused: 'Who scheduled it has not logged in for too long.', code: 'person-not-seen' };
-  }
-  const asked = { principal, operation: 'runAutomation', workflow: namedWorkflow(automation) } as const;
-  if (mayRun(rights, asked, automation)) return principal;
-  return { refused: 'Who scheduled it may not run it any more.', code: 'delegation-lost' };
+  if (principal !== undefined) return principal;
+  return access.isGone(scheduler.id)
+    ? { refused: 'Who scheduled it was removed or is blocked.', code: 'person-gone' }
+    : { refused: 'Who scheduled it has not logged in for too long.', code: 'person-not-seen' };
 }

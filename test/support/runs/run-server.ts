@@ -180,7 +180,8 @@ function accessByName(): Access {
     if (principal === undefined) throw new Error(`no principal ${authorization}`);
     return { principal, via: 'basic' };
   };
-  return { authenticate } as Access;
+  const again: Pick<Access, 'authenticateAgain' | 'rightsOf'> = { authenticateAgain: (caller) => caller, rightsOf: () => '' };
+  return { authenticate, ...again } as Access;
 }
 
 /** The last step of a run, with its last event. */
