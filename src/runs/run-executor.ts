@@ -13,7 +13,7 @@ import { eventOfCommand } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
 import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
-import type { ClaimedRun, QueuedCommand, RunRelease } from './run-records.ts';
+import type { ClaimedRun, QueuedCommand, RunCommand, RunRelease } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import { traceOfRun } from './run-trace.ts';
 import { RunWork } from './run-work.ts';
@@ -38,6 +38,9 @@ const shortWait = 2_000;
 const leaseInterval = 100;
 /** Milliseconds; a longer timer of Node would overflow. */
 const longestTimer = 60_000;
+
+/** After them the holder looks whether the one in whose name the run calls is gone: to resume is to judge again. */
+const judging: ReadonlySet<RunCommand['kind']> = new Set<RunCommand['kind']>(['people-changed', 'resume']);
 
 /** What happened, or a command, which becomes an event once it is known what the run waits for. */
 type Arrival = { readonly event: RunEvent } | { readonly command: QueuedCommand };
@@ -211,11 +214,10 @@ export class RunExecutor {
       const event = 'event' in next ? next.event : eventOfCommand(next.command, { at: this.#now(), effects: this.#effects() });
       if ('command' in next) {
         this.#outbox.consumed(next.command.number);
-        const { kind } = next.command.command;
-        if (kind === 'approval-decided') this.#work.lookAgain();
-        if (kind === 'people-changed') this.#suspendIfGone();
+        if (next.command.command.kind === 'approval-decided') this.#work.lookAgain();
       }
       if (event !== undefined) this.#apply(event, next);
+      if ('command' in next && judging.has(next.command.command.kind)) this.#suspendIfGone();
     }
   }
 
