@@ -8,7 +8,7 @@ import { logLines, reloadWith } from './support/gateway/reloading.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
 
-// What a directory says of its people at a login of the console: secrets of the client, groups that have ids, groups that are left out.
+// Logins of the console by a directory: the secret of the client, groups that have ids, and groups that are left out.
 
 const secret = 'a secret with % + : and ü';
 const plain = await loginProvider({ after });
@@ -86,7 +86,7 @@ describe('a console that is a confidential client', { skip }, () => {
     assert.equal(byNone.exchanges.length, 0, 'the code did not leave');
   });
 
-  test('with a wrong secret logs nobody in, and a changed secret ends the sessions of that issuer alone', async () => {
+  test('with a wrong secret logs no person in, and a changed secret ends the sessions of that issuer alone', async () => {
     const { browser } = await logIn(byBasic, { sub: 's', preferred_username: 'ann' });
     const other = await logIn(byForm, { sub: 's', preferred_username: 'bea' });
     await reloadWith(gateway, configured());

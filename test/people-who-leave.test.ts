@@ -79,7 +79,7 @@ test('the steps of the page block bob, find what was his, and take it over', { t
     ['author', 'workflow'],
     'bob stays involved in what he wrote',
   );
-  // The run of bob calls in his name: it is held again, whatever people resume.
+  // The run of bob calls in his name: it is held again after people resume it.
   assert.equal((await send('ann', 'POST', `/runs/${run.id}/resume`)).status, 200);
   assert.equal((await reaches(run.id, 'suspended')).suspendedBy, 'person-gone');
   assert.equal((await send('ann', 'POST', `/runs/${run.id}/cancel`)).status, 200);

@@ -101,7 +101,7 @@ eachStore((store) => {
     assert.equal((await read(by('ann'), id)).status, 'granted');
   });
 
-  test('a block withdraws a grant of a person of an issuer, whom no token removes', async (t) => {
+  test('a block withdraws a grant of a person of an issuer, although no token takes its groups away', async (t) => {
     const { gateway, provider, configured, asked, read, grant, person } = await stage(t, store);
     const id = await asked(by('ann'));
     assert.equal((await grant(await person('7', 'zoe'), id)).status, 200);

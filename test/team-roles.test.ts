@@ -125,7 +125,7 @@ for (const [index, role] of roles.entries()) {
   });
 }
 
-test('a person whose token has the name of a group in place of its id is in no group, and may do nothing of the table', async () => {
+test('a token with the name of a group in place of its id gives no group, and allows nothing of the table', async () => {
   const claims = { aud: audience, sub: 'x', groups: ['noc-administrators'] };
   const caller = { headers: { Authorization: `Bearer ${await provider.token(claims)}` } };
   assert.deepEqual(callerIn(await gateway.send({ target: '/whoami', ...caller })), {

@@ -25,7 +25,7 @@ test('a principal is gone that is not configured or is blocked, and so is each p
   const at = (name: string): string => `oidc:["${name}","4711"]`;
   const { isGone } = rulesOf(accessConfig({ oidc: [issuer], more: { blocked: ['admin', 'oidc:["https://idp","4712"]'] } }));
   assert.deepEqual(
-    ['admin', 'reporting', 'nobody', at('https://idp'), 'oidc:["https://idp","4712"]', at('https://other')].map((id) =>
+    ['admin', 'reporting', 'unknown', at('https://idp'), 'oidc:["https://idp","4712"]', at('https://other')].map((id) =>
       isGone(id),
     ),
     [true, false, true, false, true, true],

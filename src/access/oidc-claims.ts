@@ -19,8 +19,8 @@ const unreadable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Poi
 
 /**
  * The principal that the claims of an issuer describe. Its name is `preferred_username`, else `sub`, with the issuer behind it if
- * that name is taken. Roles that the gateway does not know are dropped, so a token without a known role gives a principal that may
- * do nothing, unless a group of it has roles. `undefined` if there is no `sub` or no name, or one of them is too long or has a control or invisible character.
+ * that name is taken. Roles that the gateway does not know are dropped. So a token without a known role, and without a group that
+ * has roles, gives a principal that may do nothing. `undefined` if there is no `sub` or no name, or one of them is too long or has a control or invisible character.
  */
 export function principalOfClaims(
   claims: Claims,

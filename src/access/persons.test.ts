@@ -8,7 +8,7 @@ const one = (id: string, username = id) => ({ id, username });
 const persons = createPersons({ ann: ['ann', 'ann-cli', at('4711')] });
 const { isSame } = persons;
 
-test('two principals of an entry are one person, whatever they are called', () => {
+test('two principals of an entry are one person, with any names', () => {
   assert.ok(isSame(one('ann-cli'), one(at('4711'), 'a.miller')));
   assert.ok(isSame(one(at('4711'), 'a.miller'), one('ann')));
   assert.equal(isSame(one('ann'), one('bob')), false);

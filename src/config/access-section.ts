@@ -120,7 +120,7 @@ function idIn(value: unknown): string | undefined {
   return value === value.trim() && /^[^:\p{Cc}\p{Zl}\p{Zp}]{1,128}$/u.test(value) ? value : undefined;
 }
 
-/** The form that `Principal.id` has, whatever white space the operator put between its parts. */
+/** The form that `Principal.id` has, without the white space that the operator may put between its parts. */
 function issuerId(value: string): string | undefined {
   try {
     const [issuedBy, subject, ...more] = JSON.parse(value.slice('oidc:'.length)) as readonly unknown[];

@@ -51,8 +51,8 @@ export function createStreamPlaces({ ofOne, ofAll }: StreamLimit): StreamPlaces 
 }
 
 /**
- * Opens a stream of events for a request, and ends it when the caller leaves, its credentials or rights end, or the gateway begins to stop.
- * `undefined` from `open`: there
+ * Opens a stream of events for a request. It ends when the caller leaves, when its credentials or rights end, and when the gateway begins to
+ * stop. `undefined` from `open`: there
  * is nothing to follow, which a 204 tells: a browser connects again after any other end (HTML, server-sent events).
  */
 export async function eventStreamReply(
