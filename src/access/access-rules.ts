@@ -23,11 +23,11 @@ export interface AccessRules {
   readonly longestToken: number;
   /** The person that claims of an issuer describe, with the roles of its groups. Undefined for a name that is not usable. */
   principalOf(claims: Readonly<Record<string, unknown>>, issuer: IssuerOptions): Principal | undefined;
-  /** See `Access`. */
+  /** See `Principals`. */
   rightsOf(principal: Principal): string;
-  isBlocked(id: string): boolean;
+  readonly isBlocked: (id: string) => boolean;
   /** Whether the principal is blocked or was removed. A person is removed with its issuer. */
-  isGone(id: string): boolean;
+  readonly isGone: (id: string) => boolean;
 }
 
 export interface TrustedIssuer {

@@ -7,7 +7,7 @@ export interface AskedPrincipal {
 }
 
 interface KnownPrincipals {
-  /** See `Access`. */
+  /** See `Principals`. */
   readonly principalNamed: (username: string) => Principal | undefined;
   readonly customRoles: readonly CustomRole[];
 }

@@ -116,7 +116,7 @@ eachStore((store) => {
     clock.advance(20 * day);
     await sees({ sub: '4712', groups: ['noc'] });
     await sees({ roles: ['admin'] });
-    const names = async () => (await persons.all()).map(({ subject }) => subject).toSorted();
+    const names = async () => (await persons.all()).map(({ subject = '' }) => subject).toSorted();
     assert.deepEqual(await names(), ['4711', '4712', 'early']);
     clock.advance(11 * day);
     assert.deepEqual(await names(), ['4711', '4712']);

@@ -79,8 +79,16 @@ test('what may exclude a person from a grant is named, the first reason of the l
       code('ann-cli', { rules: [terms(true)], decisions: [granted('ann')] }),
     ],
     [
-      ...['over', 'decided', 'caller', 'involved', 'not-approver', undefined, undefined, undefined, undefined, 'caller'],
-      ...['same-person', 'same-person', 'same-person', 'same-person', undefined, 'same-person'],
+      'over',
+      'decided',
+      'caller',
+      'involved',
+      'not-approver',
+      ...Array.from({ length: 4 }, () => undefined),
+      'caller',
+      ...Array.from({ length: 4 }, () => 'same-person'),
+      undefined,
+      'same-person',
     ],
   );
   assert.deepEqual(obstacleCodes, ['over', 'decided', 'caller', 'involved', 'same-person', 'not-approver']);

@@ -18,7 +18,7 @@ export interface StandingNeeds {
   /** What the audit log has of an approval. Rejects with `store-unavailable`. */
   readonly proofs: (approval: string) => Promise<readonly ProvenFact[]>;
   readonly principalNow: PrincipalNow;
-  /** See `Access`. */
+  /** See `Principals`. */
   readonly isGone: (id: string) => boolean;
   readonly persons: Persons;
   /** The rules in force. */
@@ -121,27 +121,30 @@ function lossBy(other: ApprovalDecision | undefined): string | undefined {
   return other && `its granter is the same person as ${other.principal.username}, who granted it before.`;
 }
 
-/**
- * Why grants are withdrawn, by their proofs: their granters are no approvers any more of a rule that they count for. An issuer's person may
- * only not have been seen for long.
- */
-export async function lossesOf(
-  { rules, decisions }: Approval,
-  { principalNow, isGone, persons }: Pick<StandingNeeds, 'principalNow' | 'isGone' | 'persons'>,
-): Promise<Losses> {
+type GranterNeeds = Pick<StandingNeeds, 'principalNow' | 'isGone' | 'persons'>;
+
+/** Why grants are withdrawn, by their proofs. */
+export async function lossesOf(approval: Approval, needs: GranterNeeds): Promise<Losses> {
   const losses = new Map<string, string>();
   const kept: ApprovalDecision[] = [];
-  for (const decision of decisions) {
+  for (const decision of approval.decisions) {
     if (decision.as !== 'granted' || decision.withdrawn !== undefined) continue;
-    const { id } = decision.principal;
-    const granter = isGone(id) ? undefined : await principalNow(id);
-    const lost = granter && rules.find(({ name, approvers }) => decision.rules.includes(name) && !isApprover(granter, approvers));
-    const loss = isGone(id)
-      ? 'its granter was removed or blocked.'
-      : ((lost && `its granter is no longer an approver of the rule ${lost.name}.`) ??
-        lossBy(otherGrant(decision, kept, persons)));
+    const loss = (await lossOfGranter(approval, decision, needs)) ?? lossBy(otherGrant(decision, kept, needs.persons));
     if (loss === undefined) kept.push(decision);
     else if (decision.proof !== undefined) losses.set(decision.proof, loss);
   }
   return losses;
+}
+
+/** Undefined where the granter is an approver still, for each rule that the grant counts for. An issuer's person may only not have been seen for long. */
+async function lossOfGranter(
+  { rules }: Approval,
+  decision: ApprovalDecision,
+  { principalNow, isGone }: GranterNeeds,
+): Promise<string | undefined> {
+  const { id } = decision.principal;
+  if (isGone(id)) return 'its granter was removed or blocked.';
+  const granter = await principalNow(id);
+  const lost = granter && rules.find(({ name, approvers }) => decision.rules.includes(name) && !isApprover(granter, approvers));
+  return lost && `its granter is no longer an approver of the rule ${lost.name}.`;
 }

@@ -6,7 +6,7 @@ interface NamedOptions {
   /** For the reference and for messages: "mapping of names to secrets". */
   readonly type: string;
   readonly example: string;
-  /** What is wrong with a name; undefined if it is valid. No message quotes the name, which may be a secret in the wrong place. */
+  /** What is wrong with a name, also with the empty one in the place of what is no text; undefined if it is valid. No message quotes the name, which may be a secret in the wrong place. */
   readonly refuse: (name: string) => string | undefined;
   /** See the mapping as written. */
   readonly checks?: readonly Check[];
@@ -14,7 +14,7 @@ interface NamedOptions {
 
 /** Values by names of the operator's choice. */
 export function named<T>(
-  value: Shape<T>,
+  shape: Shape<T>,
   { type, example, refuse, checks = [] }: NamedOptions,
 ): Shape<Readonly<Record<string, T>>> {
   return {
@@ -24,13 +24,12 @@ export function named<T>(
       if (!isUntagged(place)) return undefined;
       const found = new Map<string, T>();
       const entries = entriesOf(place);
-      for (const entry of entries) {
-        const { key, keyPlace } = entry;
-        const fault = key === undefined ? 'holds a name that is no text' : refuse(key);
-        if (key === undefined || fault !== undefined) place.reading.problem({ ...keyPlace, path: place.path }, fault ?? '');
+      for (const { key = '', keyPlace, value } of entries) {
+        const fault = refuse(key);
+        if (fault !== undefined) place.reading.problem({ ...keyPlace, path: place.path }, fault);
         else if (found.has(key)) place.reading.problem(keyPlace, 'is given twice; keep one');
         else {
-          const read = await value.read({ ...entry.value, path: memberPath(place.path, key) });
+          const read = await shape.read({ ...value, path: memberPath(place.path, key) });
           if (read !== undefined) found.set(key, read);
         }
       }

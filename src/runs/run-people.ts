@@ -40,7 +40,7 @@ export interface RunPeople {
 interface RunPeopleNeeds {
   readonly store: Pick<RunStore, 'people'>;
   readonly principalNow: PrincipalNow;
-  /** See `Access`. */
+  /** See `Principals`. */
   readonly isGone: (id: string) => boolean;
   /** Who stored the bytes with these digests, by digest, as it is now. */
   readonly storers: (digests: readonly string[]) => Promise<ReadonlyMap<string, readonly Storer[]>>;
