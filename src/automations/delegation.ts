@@ -22,8 +22,8 @@ interface Delegation {
 }
 
 /**
- * Throws `forbidden` (403) where the change decides what an automation runs, and the principal may not write the versions that would run
- * before and after it. People run an automation who could not make its calls themselves, so that this choice belongs to the writers of the workflow.
+ * Throws `forbidden` (403) where a change decides what an automation runs, and the principal may not write the versions that would run. Those before
+ * the change count, and those after it. People run an automation who could not make its calls themselves, so that this choice belongs to the writers of the workflow.
  * A deletion decides too, since another automation could get the name.
  */
 export async function refuseDelegation(whyNot: WhyNotWriter, change: Delegation): Promise<void> {
