@@ -103,6 +103,7 @@ eachStore((store) => {
       ['missing', 'shared', 'sole'],
     );
     for (const name of ['sole', 'shared']) assert.ok(!logged(name, heldLine));
+    assert.deepEqual([logged('sole', 'scheduled an automation'), logged('shared', 'scheduled an automation')], [false, true]);
     // A workflow that appears after the upgrade finds no delegate.
     await put('bob', 'later', '1.0.0', [{ only: { set: { a: 1 } } }]);
     assertProblem(await run(missing), 409, 'delegation-lost');

@@ -29,8 +29,8 @@ const action = actionTask('act', '"one"');
 
 async function lossStage(owner: Owner, store: TestStore) {
   const [far, provider, options] = await Promise.all([countingFarSide(owner), identityProvider(owner), store.fresh(owner)]);
-  const configured = (given: Parameters<typeof usersOf>[0]) => ({
-    config: { store: { url: storeUrl(options) }, access: { oidc: [{ issuer: provider.issuer, audience }] } },
+  const configured = (given: Parameters<typeof usersOf>[0], roles: readonly object[] = []) => ({
+    config: { store: { url: storeUrl(options) }, access: { oidc: [{ issuer: provider.issuer, audience }], roles } },
     adapters: [{ name: 'Far', kind: 'rest', url: far.url }],
     users: usersOf(given),
   });
@@ -52,7 +52,7 @@ async function lossStage(owner: Owner, store: TestStore) {
     gateway,
     far,
     schedule,
-    reload: async (given: Parameters<typeof usersOf>[0]) => void (await reloadWith(gateway, configured(given))),
+    reload: async (...given: Parameters<typeof configured>) => void (await reloadWith(gateway, configured(...given))),
     /** Creates an automation that runs each second, by these people. */
     automation: async (name: string, by: { author?: Name | 'oda'; scheduler?: Name | 'oda'; workflow: string }) => {
       const data = { workflowId: `lab.${by.workflow}`, gbac: { write: ['noc'], read: [] } };
@@ -138,6 +138,19 @@ eachStoreWith({ concurrency: 3 }, (store) => {
     for (const name of ['author', 'storer', 'unseenAuthor'] as const) assertProblem(await run(ids[name]), 409, 'delegation-lost');
     for (const name of ['group', 'gone', 'unseenScheduler', 'harmless'] as const)
       assert.equal((await run(ids[name])).status, 201, name);
+  });
+
+  test('a reload that takes a right out of a role names the automations whose people have it', async (t) => {
+    const { store: put, automation, reload, run, named } = await lossStage(t, store);
+    await put('ann', 'acts', '1.0.0', [action]);
+    const [calls, writes] = [{ adapters: ['Far'] }, { routes: ['createWorkflow', 'createAutomation', 'patchAutomation'] }];
+    const withRole = { ...people, bob: { roles: ['acting'], groups: ['noc'] } };
+    await reload(withRole, [{ name: 'acting', allows: [calls, writes] }]);
+    const id = await automation('acting', { author: 'bob', workflow: 'acts' });
+    assert.equal((await run(id)).status, 201);
+    await reload(withRole, [{ name: 'acting', allows: [writes] }]);
+    assert.deepEqual(named(), ['acting']);
+    assertProblem(await run(id), 409, 'delegation-lost');
   });
 
   test('a run under way is suspended where its author lost a right, and goes on after a resume once the right is back', async (t) => {

@@ -15,11 +15,11 @@ export async function hasUnsettledAutomations({ read }: Pick<Database, 'read'>):
   return first !== undefined;
 }
 
-/** Keeps the people of some of these automations. Answers them all, with whether they have authors now; empty: there are no further ones. */
+/** Keeps the people of some of these automations, and answers what is not known of them. Empty: there are no further ones. */
 export async function settleAutomations(
   database: Pick<Database, 'exclusively'>,
   writersOf: (automation: Automation) => readonly NamedPrincipal[],
-): Promise<readonly { readonly name: string; readonly hasAuthors: boolean }[]> {
+): Promise<readonly { readonly name: string; readonly unknown: 'authors' | 'scheduler' | undefined }[]> {
   return database.exclusively('automation', async (transaction) => {
     const unsettled = documentRows(transaction).select('automation.number').where('people', 'is', null);
     const rows = await unsettled.limit(settledAtOnce).execute();
@@ -33,7 +33,9 @@ export async function settleAutomations(
       const isUnconfirmed = workflowId !== undefined && !workflows.has(workflowId);
       const writers = writersOf(automation);
       const people = { ...peopleOfWriters(automation, writers), ...(writers.length > 0 && isUnconfirmed && { isUnconfirmed }) };
-      return { number, name: automation.name, people, isHeld: isHeld(people, automation), hasAuthors: writers.length > 0 };
+      const lacksScheduler = automation.nextRunAt !== undefined && people.scheduler === undefined;
+      const unknown = writers.length === 0 ? ('authors' as const) : lacksScheduler ? ('scheduler' as const) : undefined;
+      return { number, name: automation.name, people, isHeld: isHeld(people, automation), unknown };
     });
     for (const { number, people, isHeld: held } of settled) {
       await transaction

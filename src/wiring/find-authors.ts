@@ -31,9 +31,11 @@ export async function findAuthors({
   for (;;) {
     const settled = await settleAutomations(database, (automation) => writes.writersOf(automation));
     if (settled.length === 0) return;
-    for (const { name } of settled.filter(({ hasAuthors }) => !hasAuthors))
-      log.warn('no person is known to answer for an automation; its schedule is paused until a person takes it', {
-        path: visible(name),
-      });
+    for (const { name, unknown } of settled) if (unknown !== undefined) log.warn(messages[unknown], { path: visible(name) });
   }
 }
+
+const messages = {
+  authors: 'no person is known to answer for an automation; its schedule is paused until a person takes it',
+  scheduler: 'no person is known to have scheduled an automation; its due times are skipped until a person takes or schedules it',
+};
