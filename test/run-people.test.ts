@@ -143,12 +143,14 @@ eachStore((store) => {
   });
 
   test('a command takes a workflow, one version of it, and all that a person left behind', async (t) => {
-    const { gateway, send, store: put } = await peopleStage(t, store);
+    const { gateway, configured, send, store: put } = await peopleStage(t, store);
+    await reloadWith(gateway, configured({ ...stagePeople, eve: { roles: ['engineering', 'readonly'], groups: [] } }));
     const nothing = [{ only: { set: { a: 1 } } }];
     for (const name of ['one', 'two']) for (const version of ['1.0.0', '1.1.0']) await put('eve', name, version, nothing);
     await put('bob', 'two', '2.0.0', nothing);
-    const take = (...parameters: readonly string[]) => {
-      const environment = { GATEWAY_USER: 'ann', GATEWAY_PASSWORD: testPassword, GATEWAY_URL: gateway.url };
+    const take = (...parameters: readonly string[]) => takeAs('ann', ...parameters);
+    const takeAs = (as: string, ...parameters: readonly string[]) => {
+      const environment = { GATEWAY_USER: as, GATEWAY_PASSWORD: testPassword, GATEWAY_URL: gateway.url };
       return command(['workflows', 'take', ...parameters], { environment });
     };
     const left = async (person: string): Promise<readonly string[]> => {
@@ -166,6 +168,12 @@ eachStore((store) => {
     const whole = await take('lab.two');
     assert.deepEqual([whole.code, whole.stdout], [0, 'lab.two 2.0.0\nlab.two 1.1.0\nlab.two 1.0.0\n'], whole.stderr);
     assert.equal((await left('ann')).length, 5);
+    // What a person may not take keeps none of the rest.
+    await put('ann', 'alone', '1.0.0', [action]);
+    const partly = await takeAs('eve', '--from', 'ann');
+    assert.equal(partly.code, 1);
+    assert.match(partly.stderr, /^orchestration-gateway workflows take: lab\.alone 1\.0\.0: the user eve may not do this/u);
+    assert.deepEqual([await left('ann'), (await left('eve')).length], [['lab.alone 1.0.0'], 5]);
     for (const wrong of [[], ['lab.one', '--from', 'eve'], ['--from', 'eve', '--version', '1.0.0'], ['lab.none']])
       assert.equal((await take(...wrong)).code, 1, wrong.join(' '));
   });

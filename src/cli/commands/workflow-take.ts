@@ -1,8 +1,7 @@
-import { visible } from '#base/visible.ts';
 import type { Gateway } from '#client/gateway.ts';
 import type { Command } from '../command.ts';
 import { CommandFailed, gatewayOptions, loginWords, withSession } from '../gateway-session.ts';
-import { print } from '../output.ts';
+import { takeEach } from '../take-each.ts';
 
 /** Without a version all of them. */
 interface Wanted {
@@ -27,16 +26,19 @@ export const workflowTake: Command = {
   },
   operands: ['[ID]'],
   run: (context, given) =>
-    withSession({ context, given, command: 'workflows take' }, async ({ gateway }) => {
+    withSession({ context, given, command: 'workflows take' }, async ({ gateway, wordsFor }) => {
       const [id, from, version] = [given.operand('[ID]'), given.option('from'), given.option('version')];
       if ((from === '') === (id === '')) throw new CommandFailed('give either the id of a workflow or --from');
       if (id === '' && version !== '') throw new CommandFailed('--version goes with the id of a workflow');
       const wanted = id === '' ? await behind(gateway, from) : [{ id, ...(version !== '' && { version }) }];
-      for (const { id: name, ...query } of wanted) {
-        const { value } = await gateway.takeWorkflow({ path: { id: name }, query });
-        for (const taken of value.versions) await print(context.stdout, `${visible(`${name} ${taken}`)}\n`);
-      }
-      return 0;
+      const takings = wanted.map(({ id: name, ...query }) => ({
+        name: [name, ...Object.values(query)].join(' '),
+        async take() {
+          const { value } = await gateway.takeWorkflow({ path: { id: name }, query });
+          return value.versions.map((taken) => `${name} ${taken}`);
+        },
+      }));
+      return await takeEach(takings, { context, wordsFor, command: 'workflows take' });
     }),
 };
 
