@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { assertProblem } from './support/callers/calls.ts';
-import { reloadWith } from './support/gateway/reloading.ts';
+import { logLines, reloadWith } from './support/gateway/reloading.ts';
 import { runCommandLine } from './support/gateway/run-command-line.ts';
 import { basic, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { callersOf, listening, stagePeople, usersOf } from './support/runs/run-people-stage.ts';
+import { until } from './support/until.ts';
 
 // docs/guides/people-who-leave.md, step by step: its configuration, its questions and its commands.
 
@@ -45,6 +46,10 @@ test('the steps of the page block bob, find what was his, and take it over', { t
   assert.equal((await gateway.send({ target: '/whoami', headers: { Authorization: basic('bob', testPassword) } })).status, 401);
   assert.equal((await reaches(run.id, 'suspended')).suspendedBy, 'person-gone');
   assertProblem(await send('ann', 'POST', `/automation_catalog/automations/${id}/run`), 409, 'delegation-lost');
+  const stopped = 'an automation can no longer run after the reload';
+  await until('the log names the automation', () =>
+    logLines(gateway).some(({ msg, path }) => msg === stopped && path === 'Check one'),
+  );
 
   const questions = commands.map(askedBy).filter((asked) => asked?.method === 'GET');
   assert.equal(questions.length, 4);

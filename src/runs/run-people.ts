@@ -34,7 +34,15 @@ export interface RunPeople {
   /** Why the starter or scheduler is gone: it was removed or blocked. An issuer's person may only not have been seen for long. */
   whyGone(principal: NamedPrincipal): LostStanding | undefined;
   /** Why a run of these documents must not begin; undefined where it may. */
-  whyLost(documents: readonly ReachedWorkflow[], authors: readonly NamedPrincipal[] | undefined): Promise<string | undefined>;
+  whyLost(documents: readonly ReachedWorkflow[], authors: readonly NamedPrincipal[] | undefined): Promise<LostAnswer | undefined>;
+}
+
+/** Why somebody does not answer for a call any more. */
+export interface LostAnswer {
+  /** A sentence. */
+  readonly detail: string;
+  /** It is a person of an issuer, whose last token is too old. */
+  readonly isUnseen: boolean;
 }
 
 interface RunPeopleNeeds {
@@ -51,7 +59,7 @@ interface RunPeopleNeeds {
 }
 
 export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
-  const { store, principalNow, storers: storersOf } = needs;
+  const { store, storers: storersOf } = needs;
   const involvedOf = async (run: PeopledRun, storers: readonly Storer[]): Promise<readonly InvolvedPrincipal[]> => {
     const above = runsAbove(run.id);
     const joined = await store.people([run.id, ...above]);
@@ -63,7 +71,7 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
     needs.isGone(id)
       ? { by: 'person-gone', detail: `${username}, in whose name the run calls, was removed or is blocked.` }
       : undefined;
-  const answering = createAnswering(principalNow);
+  const answering = createAnswering(needs);
   return {
     async involved(run) {
       const storers = await storersOf(digestsOf(run));
@@ -77,18 +85,18 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
       const chain = [...run.above, digest];
       const storers = await storersOf([...new Set([...digestsOf(run), ...chain])]);
       const answerable = await answering(chain, storers, run.authors);
-      if (typeof answerable === 'string') return { by: 'delegation-lost', detail: answerable };
+      if ('detail' in answerable) return { by: 'delegation-lost', detail: answerable.detail };
       return { answerable, involved: await involvedOf(run, [...storers.values()].flat()) };
     },
     async whyLost(documents, authors) {
       const storers = new Map(documents.map(({ pin }) => [pin.digest, pin.storers]));
       for (const { pin, functions, chain } of documents) {
         const people = await answering([...chain], storers, authors);
-        if (typeof people === 'string') return people;
+        if ('detail' in people) return people;
         for (const person of people) {
           const missing = needs.whyNotCall(person, functions);
           if (missing !== undefined)
-            return `${person.username} answers for ${pin.id} ${pin.version}, and may not call ${missing}.`;
+            return lostBy(`${person.username} answers for ${pin.id} ${pin.version}, and may not call ${missing}.`);
         }
       }
       return undefined;
@@ -96,16 +104,22 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
   };
 }
 
-/** Everyone who answers for calls, or who does not any more: a sentence. */
-function createAnswering(principalNow: PrincipalNow) {
-  return async (...asked: Parameters<typeof answerersOf>): Promise<readonly Principal[] | string> => {
+function lostBy(detail: string): LostAnswer {
+  return { detail, isUnseen: false };
+}
+
+/** Everyone who answers for calls, or why somebody does not any more. */
+function createAnswering({ principalNow, isGone }: Pick<RunPeopleNeeds, 'principalNow' | 'isGone'>) {
+  return async (...asked: Parameters<typeof answerersOf>): Promise<readonly Principal[] | LostAnswer> => {
     const people = answerersOf(...asked);
-    if (typeof people === 'string') return people;
+    if (typeof people === 'string') return lostBy(people);
     const found: Principal[] = [];
     for (const { id, username } of people.values()) {
       const principal = await principalNow(id);
-      if (principal === undefined)
-        return `${username} answers for the calls of the run, and the gateway does not know this principal any more.`;
+      if (principal === undefined) {
+        const detail = `${username} answers for the calls of the run, and the gateway does not know this principal any more.`;
+        return { detail, isUnseen: !isGone(id) };
+      }
       found.push(principal);
     }
     return found;
