@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { assertProblem, post } from './support/callers/calls.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
-import { basic, type configurationOf, hashOf, testPassword } from './support/gateway/start-gateway.ts';
+import { basic, type configurationOf, hashOf, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { readStream } from './support/runs/read-stream.ts';
 import { listening, peopleStage, stagePeople } from './support/runs/run-people-stage.ts';
-import { eachStore, type TestStore } from './support/stores/stores.ts';
+import { eachStore, storeUrl, type TestStore } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
 
 // The table of docs/guides/people-who-leave.md: each of its cells is a test.
@@ -166,4 +166,22 @@ eachStore((store) => {
       }
     });
   }
+
+  if (store.dialect === 'sqlite') return;
+  test('a logout at one gateway ends the stream of the token at another one, and no stream of another token', async (t) => {
+    const url = storeUrl(await store.fresh(t));
+    const [one, other] = await Promise.all([
+      startGateway(t, { config: { store: { url } } }),
+      startGateway(t, { config: { store: { url } } }),
+    ]);
+    const open = async () => {
+      const login = await post(one, '/login', { username: 'readonly-user', password: testPassword });
+      const bearer = `Bearer ${(login.json() as { readonly token: string }).token}`;
+      return { bearer, stream: await readStream(t, other, { as: bearer, target: '/events' }) };
+    };
+    const [first, second] = [await open(), await open()];
+    await one.send({ method: 'POST', target: '/logout', headers: { Authorization: first.bearer } });
+    await first.stream.end();
+    assert.deepEqual([first.stream.ended, second.stream.ended], [true, undefined]);
+  });
 });

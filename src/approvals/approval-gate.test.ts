@@ -75,7 +75,7 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
       proofs: (approval: string) => createApprovalProofs(database).of([approval]),
       principalNow: async (id: string) => approvers.find((one) => one.id === id),
       isGone: () => false,
-      persons: createPersons({ ann: ['ann', 'ann-cli'] }),
+      persons: createPersons({ caller: [caller.id, 'ann-cli'] }),
       rules: () => [],
     };
     const approvals = createApprovalStore({
@@ -289,6 +289,16 @@ function suiteOf(store: TestStore): void {
     const first = await leaves(gateway, { ...asking, call: long('1') });
     assert.ok(typeof first === 'string');
     await assert.rejects(gateway.gate.admit({ ...asking, call: long('2') }), { code: 'too-many-requests' });
+    const another = (id: string) => ({ ...asking, principal: { ...caller, id, username: id }, call: long('3') });
+    await assert.rejects(
+      gateway.gate.admit(another('ann-cli')),
+      { code: 'too-many-requests' },
+      'another principal of the person',
+    );
+    assert.ok(
+      typeof (await leaves(gateway, another('oidc:["https://idp","ann"]'))) === 'string',
+      'a name makes no one person of two',
+    );
     assert.equal(await leaves(gateway, { ...asking, call: long('1') }), first);
   });
 }

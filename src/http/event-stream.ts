@@ -75,7 +75,15 @@ export async function eventStreamReply(
     if (!ending.signal.aborted && !(await holdsStill().catch(() => false))) ending.abort();
     return !ending.signal.aborted;
   };
-  const free = places(context.record.principal, () => void holds());
+  let isAsking = false;
+  const free = places(context.record.principal, () => {
+    // An issuer that is slow to give its keys may take longer than the next question.
+    if (isAsking) return;
+    isAsking = true;
+    void holds().finally(() => {
+      isAsking = false;
+    });
+  });
   const forget = whenDraining(() => ending.abort());
   context.whenEnded(() => {
     forget();
