@@ -6,6 +6,7 @@ import { audience } from './support/far-sides/identity-provider.ts';
 import { consoleClientId, type LoginProvider, loginProvider } from './support/far-sides/login-provider.ts';
 import { logLines, reloadWith } from './support/gateway/reloading.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
+import { readStream } from './support/runs/read-stream.ts';
 import { until } from './support/until.ts';
 
 // Logins of the console by a directory: the secret of the client, groups that have ids, and groups that are left out.
@@ -131,12 +132,16 @@ describe('a session of a directory', { skip }, () => {
     );
   });
 
-  test('does not begin for a person who is blocked, and ends with the block', async () => {
+  test('does not begin for a person who is blocked, and ends with the block', async (t) => {
     const id = `oidc:${JSON.stringify([plain.issuer, 's3'])}`;
     const { browser } = await logIn(plain, { sub: 's3', preferred_username: 'cid' });
     const bearer = { Authorization: `Bearer ${await plain.token({ sub: 's3' })}` };
     assert.equal((await gateway.send({ target: '/whoami', headers: bearer })).status, 200);
+    const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ');
+    const stream = await readStream(t, gateway, { as: '', target: '/events', cookie });
+    assert.equal(stream.response.statusCode, 200);
     await reloadWith(gateway, configured({ blocked: [id] }));
+    await stream.end();
     assert.equal(await browser.who(), 401);
     assert.equal((await gateway.send({ target: '/whoami', headers: bearer })).status, 401);
     const { browser: again, reply } = await logIn(plain, { sub: 's3', preferred_username: 'cid' });
