@@ -1,4 +1,5 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
+import type { NamedPrincipal } from '#access/people.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import { cancelledInFlight, childRun, childRunId, documentFor, endForParent, mayChange } from './child-runs.ts';
 import type { ChildEffect, Effect } from './interpreter/effects.ts';
@@ -241,16 +242,19 @@ export class RunExecutor {
     for (const effect of effects) {
       if (this.#begun.has(effect.key)) continue;
       if (effect.kind === 'publish') {
-        const senders = (await this.#options.tools.people.involved(this.#options.run)).map(({ id, username }) => ({
-          id,
-          username,
-        }));
+        const senders = await this.#senders();
         this.#outbox.message({ at: this.#now(), kind: 'message', event: effect.event, senders });
         this.#arrive({ kind: 'published', at: this.#now(), key: effect.key });
       } else if (effect.kind === 'child') await this.#beginChild(effect);
       else continue;
       this.#begun.set(effect.key, effect);
     }
+  }
+
+  /** Everybody involved, with those who joined in the step that emits: they are written together with the event. */
+  async #senders(): Promise<readonly NamedPrincipal[]> {
+    const people = [...(await this.#options.tools.people.involved(this.#options.run)), ...this.#outbox.people];
+    return [...new Map(people.map(({ id, username }) => [id, { id, username }])).values()];
   }
 
   /** Cancels children that the run no longer waits for, or whose time limit passed. */

@@ -30,7 +30,7 @@ interface OpenApprovalsOptions {
   readonly config: Config;
   readonly database: Database;
   readonly runStore: RunStore;
-  readonly people: Pick<RunPeople, 'standing'>;
+  readonly people: Pick<RunPeople, 'involved' | 'standing'>;
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly rights: Rights;
@@ -101,6 +101,10 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
       rights,
       takePreview,
       known: access.knownPrincipals,
+      async involvedNow({ task }) {
+        const run = task && (await runStore.summary(task.run));
+        return run === undefined ? [] : await people.involved(run);
+      },
       async seesRun(principal, { principal: { id: owner }, task }) {
         const { automation, workflow } = task?.of ?? {};
         const asked = { principal, operation: 'readRun' } as const;
