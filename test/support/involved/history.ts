@@ -81,10 +81,7 @@ export class History {
     const { runs, automations } = this.#world;
     const roots = runs.filter(({ given }) => given.parent === undefined);
     const automation = pick(automations, nth);
-    const approval = pick(
-      runs.flatMap((run) => run.approvals.map((each) => ({ run, approval: each }))),
-      nth,
-    );
+    const approval = pick(this.#approvals(nth % 4 === 3 ? ['waiting', 'used', 'over'] : ['waiting']), nth);
     if (kind === 'store') return await this.#store(command);
     if (kind === 'create') return await this.#create(command);
     if (kind === 'form') return await this.#putForm(who);
@@ -279,6 +276,14 @@ export class History {
     if (status === 200) this.#world.rejected(run);
   }
 
+  #approvals(
+    statuses: readonly ModelApproval['status'][],
+  ): readonly { readonly run: ModelRun; readonly approval: ModelApproval }[] {
+    return this.#world.runs.flatMap((run) =>
+      run.approvals.filter(({ status }) => statuses.includes(status)).map((approval) => ({ run, approval })),
+    );
+  }
+
   /** Waits until the gateway is where the model is, for each run that a command moved. */
   async #settle(): Promise<void> {
     for (const run of this.#world.runs) {
@@ -318,9 +323,7 @@ export class History {
   /** Everybody tries to grant all that is left, those who may not first; then everything goes on to its end. */
   async #finish(): Promise<void> {
     for (let round = 0; round < 20 && this.#world.runs.some(({ hasEnded }) => !hasEnded); round += 1) {
-      const open = this.#world.runs.flatMap((run) =>
-        run.approvals.filter(({ status }) => status === 'waiting').map((approval) => ({ run, approval })),
-      );
+      const open = this.#approvals(['waiting']);
       for (const { run, approval } of open) {
         const able = everyone.toSorted(
           (one, other) => Number(whyNot(run, approval, one) === undefined) - Number(whyNot(run, approval, other) === undefined),
