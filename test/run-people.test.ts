@@ -171,7 +171,7 @@ eachStore((store) => {
     ]);
   });
 
-  test('a rule that lets authors approve lets them do so in a child and in a repetition, and nobody who began the runs', async (t) => {
+  test('a rule that lets authors approve lets them do so in a child and in a repetition, and no person who began the runs', async (t) => {
     const { send, store: put, automation, start, reaches } = await peopleStage(t, store);
     await put('bob', 'child', '1.0.0', [question('authors')]);
     const inner = { inner: { run: { workflow: { namespace: 'lab', name: 'child', version: '1.0.0' } } } };

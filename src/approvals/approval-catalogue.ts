@@ -70,7 +70,7 @@ interface CatalogueOptions extends StandingNeeds {
   readonly takePreview: (approval: Approval, format?: DryRunFormat) => Promise<StoredPreview>;
   /** All known people, for the warnings. */
   readonly known: () => Promise<readonly Principal[]>;
-  /** Everybody who has had a hand in the run that asks up to now; nobody where no run asks. */
+  /** Everybody who has had a hand in the run that asks up to now; empty where no run asks. */
   readonly involvedNow: (approval: Approval) => Promise<readonly InvolvedPrincipal[]>;
   /** Whether the principal may open the run that asks. */
   readonly seesRun: (principal: Principal, approval: Approval) => Promise<boolean>;

@@ -1,6 +1,6 @@
 /**
- * What the contract says about the people of a call, written from its text: who had a hand in a run, and who may approve its calls. It knows
- * nothing of the gateway's code, and learns from the replies only which changes the gateway accepted.
+ * What the contract says about the people of a call: who had a hand in a run, and who may approve its calls. The model is written from that text, and
+ * shares no code with the gateway. It learns from replies only which changes the gateway accepted.
  */
 
 export const persons = {
@@ -49,7 +49,7 @@ export interface Gate {
   readonly count: 1 | 2;
 }
 
-/** `act`: a call that a rule puts before people. `ask`: a question. `unsure`: a call whose outcome nobody knows. `child`: another workflow. */
+/** `act`: a call that a rule puts before people. `ask`: a question. `unsure`: a call whose outcome is unknown. `child`: another workflow. */
 export type Step =
   | { readonly kind: 'act' | 'ask'; readonly gate: Gate }
   | { readonly kind: 'listen' | 'emit'; readonly event: Event }
@@ -92,7 +92,7 @@ export class ModelAutomation {
     this.#fields = new Map(authorFields.map((field) => [field, { author: by, former: new Set() }]));
   }
 
-  /** Whoever changes what a scheduled automation does answers for its schedule as well. */
+  /** The person answers for the schedule of a scheduled automation as well. */
   changed(field: string, by: Person): void {
     this.#fields.set(field, { author: by, former: new Set() });
     if (this.repeats) this.scheduler = by;
@@ -173,7 +173,7 @@ export class ModelRun {
     return this.given.program[branch]?.[this.at[branch] ?? 0];
   }
 
-  /** It ends with all that is within it. Nobody can approve its calls any more. */
+  /** It ends with all that is within it. Its open approvals are over. */
   end(): void {
     this.hasEnded = true;
     this.child?.end();
@@ -181,7 +181,7 @@ export class ModelRun {
   }
 }
 
-/** With `authors`, these hands alone exclude nobody. In which of the runs they were does not matter. */
+/** With `authors`, these hands alone do not exclude. In which of the runs they were does not matter. */
 const authorship: ReadonlySet<Hand> = new Set<Hand>(['author', 'workflow', 'form', 'parent', 'repeated']);
 
 /** Whether the part that a person had in the call lets it approve. */

@@ -68,7 +68,6 @@ export class History {
 
   async play(commands: readonly Command[]): Promise<void> {
     for (const command of commands) {
-      if (process.env['TRACE']) console.log(this.#name, JSON.stringify(command));
       await this.#do(command);
       await this.#settle();
     }

@@ -56,7 +56,7 @@ export class ModelWorld {
     for (const run of this.runs) if (run.given.program.some((_, branch) => run.step(branch)?.kind === 'listen')) this.#goOn(run);
   }
 
-  /** The person decided about the call whose outcome nobody knew. */
+  /** The person decided about the call whose outcome is unknown. */
   decided(run: ModelRun, by: Person): void {
     const branch = run.given.program.findIndex((_, index) => run.step(index)?.kind === 'unsure');
     run.joins(by, 'decision');
