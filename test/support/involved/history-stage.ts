@@ -6,7 +6,7 @@ import type { Owner } from '../owner.ts';
 import { usersOf } from '../runs/run-people-stage.ts';
 import { storeUrl, type TestStore } from '../stores/stores.ts';
 import { until } from '../until.ts';
-import { approverGroups, type Gate, type Person, persons, type Program, type Step } from './hand-model.ts';
+import { approverGroups, type Gate, type Person, type Program, persons, type Step } from './hand-model.ts';
 
 export const gates: readonly Gate[] = ([false, 'authors', true] as const).flatMap((self) => [
   { self, count: 1 },

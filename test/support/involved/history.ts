@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import type { Reply } from '../callers/http-client.ts';
 import type { SeenApproval } from '../approvals/approval-caller.ts';
+import type { Reply } from '../callers/http-client.ts';
 import {
   type Event,
   everyone,
   type Gate,
-  isApprover,
-  ModelAutomation,
   type Hands,
+  isApprover,
   type ModelApproval,
+  ModelAutomation,
   type ModelRun,
   type Person,
   type Program,
