@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { everyone } from './support/involved/hand-model.ts';
-import { type Command, History, shapes, type Tally } from './support/involved/history.ts';
+import { History, type Tally } from './support/involved/history.ts';
+import { type Command, shapes } from './support/involved/history-commands.ts';
 import { gates, type HistoryStage, historyStage } from './support/involved/history-stage.ts';
 import { eachStore } from './support/stores/stores.ts';
 

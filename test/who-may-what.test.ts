@@ -149,7 +149,11 @@ const actions: Readonly<Record<string, Action>> = {
     send(as, 'POST', `${await approval(of, involved ? as : undefined)}/reject`, reason),
 };
 
-async function may(action: Action, as: string, { kind = 'own' as Kind, involved = false } = {}): Promise<boolean> {
+async function may(
+  action: Action,
+  as: string,
+  { kind = 'own', involved = false }: { readonly kind?: Kind; readonly involved?: boolean } = {},
+): Promise<boolean> {
   const { status, text } = await action(as, await thing(kind), involved);
   assert.ok(status < 300 || [403, 404, 409].includes(status), `${as}: ${status} ${text}`);
   return status !== 403 && status !== 404;

@@ -1,4 +1,5 @@
 import type { Access } from '#access/access.ts';
+import type { InvolvedPrincipal } from '#access/people.ts';
 import type { Rights } from '#access/rights.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Approval, StoredPreview } from '#approvals/approval.ts';
@@ -101,10 +102,7 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
       rights,
       takePreview,
       known: access.knownPrincipals,
-      async involvedNow({ task }) {
-        const run = task && (await runStore.summary(task.run));
-        return run === undefined ? [] : await people.involved(run);
-      },
+      involvedNow: involvedIn(options),
       async seesRun(principal, { principal: { id: owner }, task }) {
         const { automation, workflow } = task?.of ?? {};
         const asked = { principal, operation: 'readRun' } as const;
@@ -114,5 +112,13 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
       },
     }),
     upkeep,
+  };
+}
+
+/** Everybody involved in the run that asks. */
+function involvedIn({ runStore, people }: Pick<OpenApprovalsOptions, 'people' | 'runStore'>) {
+  return async ({ task }: Approval): Promise<readonly InvolvedPrincipal[]> => {
+    const run = task && (await runStore.summary(task.run));
+    return run === undefined ? [] : await people.involved(run);
   };
 }

@@ -23,7 +23,7 @@ const approvers = { groups: approverGroups };
 export interface HistoryStage {
   readonly gateway: Gateway;
   readonly far: FarSide;
-  send(as: Person, method: string, target: string, body?: unknown, type?: string): Promise<Reply>;
+  readonly send: (as: Person, method: string, target: string, body?: unknown, type?: string) => Promise<Reply>;
 }
 
 export async function historyStage(owner: Owner, store: TestStore): Promise<HistoryStage> {
@@ -88,7 +88,7 @@ function taskOf(step: Step, namespace: string, url: string): object {
       return { listen: { to: { one: { with: { type: `${namespace}.${step.event}` } } } } };
     case 'emit':
       return { emit: { event: { with: { type: `${namespace}.${step.event}`, source: 'https://tests.example.net' } } } };
-    case 'child':
+    default:
       return { run: { workflow: { namespace, name: 'c', version: step.version } } };
   }
 }

@@ -4,47 +4,17 @@ import type { Reply } from '../callers/http-client.ts';
 import {
   type Event,
   everyone,
-  type Gate,
-  type Hands,
   isApprover,
   type ModelApproval,
   ModelAutomation,
   type ModelRun,
   type Person,
-  type Program,
   whyNot,
 } from './hand-model.ts';
+import { compareRun, handsText, isUnsure, statusOf } from './history-check.ts';
+import { type Command, programOf } from './history-commands.ts';
 import { documentOf, type HistoryStage, pathOf, soon } from './history-stage.ts';
 import { ModelWorld, type WorkflowName } from './model-world.ts';
-
-export const shapes = ['act', 'ask', 'listen', 'late', 'side', 'unsure', 'settle', 'emit', 'relay', 'child'] as const;
-
-const kinds = [
-  'store',
-  'create',
-  'edit',
-  'schedule',
-  'pause',
-  'form',
-  'import',
-  'take',
-  'start',
-  'event',
-  'decide',
-  'rerun',
-  'cancel',
-  'grant',
-  'reject',
-] as const;
-
-/** Somebody tries something. `nth` picks among what there is. */
-export interface Command {
-  readonly kind: (typeof kinds)[number];
-  readonly who: Person;
-  readonly nth: number;
-  readonly shape: (typeof shapes)[number];
-  readonly gate: Gate;
-}
 
 /** What the histories of a suite had in them, so that a test that tries nothing cannot pass. */
 export type Tally = Map<string, number>;
@@ -292,30 +262,8 @@ export class History {
         run.approvals.map(({ status, grants }) => [status, [...grants]]),
       ]);
       if (this.#settled.get(run) === expected) continue;
-      await soon(() => this.#compare(run));
+      await soon(() => compareRun(this.#stage, run));
       this.#settled.set(run, expected);
-    }
-  }
-
-  async #compare(run: ModelRun): Promise<void> {
-    const { id } = run.given;
-    const reply = await this.#ask('ada', 'GET', `/runs/${id}`);
-    assert.equal(reply.status, 200, reply.text);
-    const seen = reply.json() as { readonly status: string; readonly involved: SeenApproval['involved'] };
-    assert.match(seen.status, statusOf(run), id);
-    assert.deepEqual(seenText(seen.involved), handsText(run.involved()), id);
-    const waiting = run.approvals.filter(({ status }) => status === 'waiting');
-    const page = (await this.#ask('ada', 'GET', `/approvals?run=${id}&status=waiting`)).json() as {
-      readonly list: readonly SeenApproval[];
-    };
-    assert.equal(page.list.length, waiting.length, `${id} waits for people`);
-    for (const approval of waiting) {
-      const found = page.list.find(({ call }) => (call === undefined) === (approval.kind === 'ask'));
-      assert.ok(found);
-      approval.id = found.id;
-      const whole = (await this.#ask('ada', 'GET', `/approvals/${found.id}`)).json() as SeenApproval;
-      assert.deepEqual(seenText(whole.involved), handsText(run.involved()), `${id}, its approval`);
-      assert.equal(whole.principal, run.given.principal);
     }
   }
 
@@ -389,55 +337,10 @@ interface BegunRun {
   readonly version: string;
 }
 
-function programOf(shape: Command['shape'], gate: Gate, inner: string): Program {
-  const act = { kind: 'act', gate } as const;
-  const listen = { kind: 'listen', event: 'go' } as const;
-  const emit = { kind: 'emit', event: 'on' } as const;
-  switch (shape) {
-    case 'ask':
-      return [[{ kind: 'ask', gate }, act]];
-    case 'side':
-      return [[listen], [act]];
-    case 'listen':
-      return [[listen, act]];
-    case 'late':
-      return [[{ kind: 'listen', event: 'on' }, act]];
-    case 'emit':
-      return [[emit, act]];
-    case 'relay':
-      return [[listen, emit, act]];
-    case 'settle':
-      return [[{ kind: 'unsure' }, emit, act]];
-    case 'unsure':
-      return [[{ kind: 'unsure' }, act]];
-    case 'child':
-      return [[{ kind: 'child', version: inner }, act]];
-    case 'act':
-      return [[act]];
-  }
-}
-
-function isUnsure(run: ModelRun): boolean {
-  return !run.hasEnded && run.step(0)?.kind === 'unsure';
-}
-
-function statusOf(run: ModelRun): RegExp {
-  if (run.hasEnded) return /^(?:completed|faulted|cancelled)$/u;
-  return isUnsure(run) ? /^suspended$/u : /^waiting$/u;
-}
-
 function targetOf({ id }: ModelAutomation): string {
   return `${catalogue}/automations/${id}`;
 }
 
 function pick<T>(all: readonly T[], nth: number): T | undefined {
   return all[nth % Math.max(1, all.length)];
-}
-
-function handsText(hands: Hands): readonly string[] {
-  return [...hands].map(([person, theirs]) => `${person}: ${[...theirs].toSorted().join(' ')}`).toSorted();
-}
-
-function seenText(involved: SeenApproval['involved']): readonly string[] {
-  return involved.map(({ principal, as }) => `${principal}: ${as.toSorted().join(' ')}`).toSorted();
 }
