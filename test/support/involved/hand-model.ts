@@ -185,7 +185,7 @@ export class ModelRun {
 const authorship: ReadonlySet<Hand> = new Set<Hand>(['author', 'workflow', 'form', 'parent', 'repeated']);
 
 /** Whether the part that a person had in the call lets it approve. */
-export function isFree(run: ModelRun, { self }: Gate, person: Person): boolean {
+function isFree(run: ModelRun, { self }: Gate, person: Person): boolean {
   if (self === true) return true;
   if (person === run.given.principal) return false;
   const hands = run.involved().get(person);
