@@ -1,4 +1,5 @@
 import type { Operation } from '#access/operations.ts';
+import type { InvolvedPrincipal } from '#access/people.ts';
 import type { SamePerson } from '#access/persons.ts';
 import type { Principal } from '#access/principal.ts';
 import type { Rights } from '#access/rights.ts';
@@ -8,7 +9,15 @@ import { type VisiblePage, visiblePage } from '#base/visible-page.ts';
 import { type Approval, type ApprovalDecision, hasAllGrants, isOpen, type StoredPreview, statusAt } from './approval.ts';
 import type { DecidedApproval } from './approval-changes-store.ts';
 import { eventKey } from './approval-facts.ts';
-import { grantableRules, isOneOfApprovers, notApprover, type Obstacle, obstacleOf, warningsOf } from './approval-people.ts';
+import {
+  grantableRules,
+  isOneOfApprovers,
+  notApprover,
+  type Obstacle,
+  obstacleOf,
+  peopleOf,
+  warningsOf,
+} from './approval-people.ts';
 import { decisionText, digestOfBody, type ProofKey, proofOf } from './approval-proof.ts';
 import type { ApprovalFilter, ApprovalPlace } from './approval-reading-store.ts';
 import { approvalNotFound, approvalOver } from './approval-refusals.ts';
@@ -62,6 +71,8 @@ interface CatalogueOptions extends StandingNeeds {
   readonly takePreview: (approval: Approval, format?: DryRunFormat) => Promise<StoredPreview>;
   /** All known people, for the warnings. */
   readonly known: () => Promise<readonly Principal[]>;
+  /** Everybody who has had a hand in the run that asks up to now; empty where no run asks. */
+  readonly involvedNow: (approval: Approval) => Promise<readonly InvolvedPrincipal[]>;
   /** Whether the principal may open the run that asks. */
   readonly seesRun: (principal: Principal, approval: Approval) => Promise<boolean>;
 }
@@ -70,7 +81,7 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
   const { store, clock, rights, takePreview } = options;
   const { isSame } = options.persons;
   const listed = async (given: Approval, principal: Principal): Promise<SeenApproval> => {
-    const approval = { ...given, status: statusAt(given, clock.now()) };
+    const approval = await current(given, options);
     const whyNot = obstacleOf(approval, { principal, isSame });
     const seesRun = approval.task !== undefined && (await options.seesRun(principal, approval));
     return { ...approval, mayDecide: whyNot === undefined, whyNot, seesRun, warnings: [] };
@@ -91,9 +102,11 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
     { principal, id, reason }: ApprovalRequest & { readonly reason: string },
     as: ApprovalDecision['as'],
   ): Promise<SeenApproval> => {
-    await refuseVoid(await visible({ principal, id }), options);
+    const found = await visible({ principal, id });
+    await refuseVoid(found, options);
+    const { involved } = await current(found, options);
     const judged = await store.decide(id, (approval) =>
-      judge(approval, { principal, isSame, reason, as, at: clock.now(), key: options.key }),
+      judge(approval, { principal, isSame, involved, reason, as, at: clock.now(), key: options.key }),
     );
     if (judged === undefined) throw approvalNotFound();
     return await seen(judged, principal);
@@ -124,6 +137,16 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
   };
 }
 
+/** An approval with its status of now. People who join a run while it waits have a hand in the call that it waits with. */
+async function current(
+  approval: Approval,
+  { clock, involvedNow }: Pick<CatalogueOptions, 'clock' | 'involvedNow'>,
+): Promise<Approval> {
+  const status = statusAt(approval, clock.now());
+  if (!isOpen(status)) return { ...approval, status };
+  return { ...approval, ...peopleOf(approval, { principal: approval.principal, involved: await involvedNow(approval) }), status };
+}
+
 function maySee(principal: Principal, approval: Approval): boolean {
   return principal.roles.includes('admin') || principal.id === approval.principal.id || isOneOfApprovers(approval, principal);
 }
@@ -140,6 +163,8 @@ async function refuseVoid(approval: Approval, needs: CatalogueOptions): Promise<
 interface Judged {
   readonly principal: Principal;
   readonly isSame: SamePerson;
+  /** As it is now. */
+  readonly involved: Approval['involved'];
   readonly reason: string;
   readonly as: ApprovalDecision['as'];
   readonly at: number;
@@ -147,14 +172,14 @@ interface Judged {
 }
 
 /** Throws where the principal may not decide, or the approval is over. */
-function judge(given: Approval, { principal, isSame, reason, as, at, key }: Judged): DecidedApproval | undefined {
-  const approval = { ...given, status: statusAt(given, at) };
+function judge(given: Approval, { principal, isSame, involved, reason, as, at, key }: Judged): DecidedApproval | undefined {
+  const approval = { ...given, involved, status: statusAt(given, at) };
   if (as === 'rejected') refuseRejection(approval, principal);
   else if (isGranted(approval, { principal, isSame })) return undefined;
   const { rules, decisions } = approval;
   const { id, username } = principal;
   const decided = { as, principal: { id, username }, at, reason, rules: grantableRules(approval, { principal, isSame }) };
-  const all = [...decisions, { ...decided, proof: proofOf(decisionText(approval, decided), key) }];
+  const all = [...decisions, { ...decided, proof: proofOf(decisionText(given, decided), key) }];
   const status = hasAllGrants(rules, all) ? 'granted' : 'waiting';
   const event = { kind: as, key: eventKey(as, decisions.length) };
   return { status: as === 'rejected' ? as : status, decisions: all, events: [event] };
