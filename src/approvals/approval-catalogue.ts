@@ -78,17 +78,16 @@ interface CatalogueOptions extends StandingNeeds {
 }
 
 export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCatalogue {
-  const { store, clock, rights, takePreview } = options;
-  const { isSame } = options.persons;
+  const { store, clock, rights, takePreview, persons } = options;
   const listed = async (given: Approval, principal: Principal): Promise<SeenApproval> => {
     const approval = await current(given, options);
-    const whyNot = obstacleOf(approval, { principal, isSame });
+    const whyNot = obstacleOf(approval, { principal, isSame: persons.isSame });
     const seesRun = approval.task !== undefined && (await options.seesRun(principal, approval));
     return { ...approval, mayDecide: whyNot === undefined, whyNot, seesRun, warnings: [] };
   };
   const seen = async (given: Approval, principal: Principal): Promise<SeenApproval> => {
     const approval = await listed(given, principal);
-    return { ...approval, warnings: warningsOf(approval, await options.known(), isSame) };
+    return { ...approval, warnings: warningsOf(approval, await options.known(), persons.isSame) };
   };
   // A right shows approvals as the role admin does. It makes no one an approver.
   const shows = (operation: ReadingOperation, principal: Principal, approval: Approval): boolean =>
@@ -106,7 +105,7 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
     await refuseVoid(found, options);
     const { involved } = await current(found, options);
     const judged = await store.decide(id, (approval) =>
-      judge(approval, { principal, isSame, involved, reason, as, at: clock.now(), key: options.key }),
+      judge(approval, { ...options, principal, isSame: persons.isSame, involved, reason, as, at: clock.now() }),
     );
     if (judged === undefined) throw approvalNotFound();
     return await seen(judged, principal);
