@@ -229,6 +229,9 @@ export interface TryTask extends TaskBase {
   readonly catch: Catch;
 }
 
+/** The type of the error of a call that may have happened. A `catch` takes it only by this type. */
+export const outcomeUnknown = 'urn:orchestration-gateway:errors:outcome-unknown';
+
 export interface Catch {
   /** Absent members match every error. */
   readonly errors?: {
