@@ -13,7 +13,7 @@ export function eventOfCommand(
     return { kind: 'decided', at, activity, as, reason, ...(output !== undefined && { output }) };
   }
   if (command.kind === 'approval-decided') return undefined;
-  if (command.kind !== 'child-ended') return { kind: command.kind, at };
+  if (command.kind !== 'child-ended') return { ...command, at };
   const { activity, attempt, result } = command;
   const effect = effects.find(
     (one): one is ChildEffect => one.kind === 'child' && one.activity === activity && one.attempt === attempt,

@@ -14,7 +14,7 @@ import { isWorked, type WorkedEffect } from './run-effects.ts';
 import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
 import type { LostStanding } from './run-people.ts';
-import type { ClaimedRun, QueuedCommand, RunRelease } from './run-records.ts';
+import type { ClaimedRun, QueuedCommand, RunCommand, RunRelease } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import { traceOfRun } from './run-trace.ts';
 import { RunWork } from './run-work.ts';
@@ -62,6 +62,10 @@ export class RunExecutor {
   /** Children and messages that the store has, or gets with the next write. */
   readonly #begun = new Map<string, Effect>();
   readonly #cancelled = new Set<string>();
+  /** Runs that this one began here: the store may not have them yet. */
+  readonly #made = new Set<string>();
+  /** What people did with the run, and its children have to learn. */
+  #inherited: RunCommand[] = [];
   #commandsMayWait = true;
   /** Numbers of commands that were read, and are not consumed in the store. */
   readonly #queued = new Set<number>();
@@ -220,9 +224,28 @@ export class RunExecutor {
     this.#outbox.notes(notes);
     if (state === this.#state) return;
     this.#noteJoined(arrival, event);
+    if ('command' in arrival) this.#passOn(arrival.command.command);
     const ends = state.endedAt !== undefined && this.#state.endedAt === undefined;
     this.#state = state;
     if (ends) for (const { run: parent, command } of endForParent(run, state, unknown)) this.#outbox.command(parent, command);
+  }
+
+  #passOn({ kind }: RunCommand): void {
+    if (kind === 'cancel') this.#inherited.push({ kind });
+    if (kind === 'suspend' || kind === 'resume') this.#inherited.push({ kind, inherited: true });
+  }
+
+  async #commandChildren(): Promise<void> {
+    const commands = this.#inherited;
+    if (commands.length === 0) return;
+    const { tools, run } = this.#options;
+    const children = new Set([...(await tools.openChildren(run.id)), ...this.#made]);
+    this.#inherited = [];
+    for (const command of commands)
+      for (const child of children) {
+        if (command.kind === 'cancel') this.#cancelRun(child);
+        else this.#outbox.command(child, command);
+      }
   }
 
   /** Who sent an event that the run took, or decided about its call, has a hand in it from this step on. */
@@ -238,6 +261,7 @@ export class RunExecutor {
     const byKey = new Map(effects.map((effect) => [effect.key, effect]));
     this.#work.keepOnly(byKey);
     this.#forgetBegun(byKey);
+    await this.#commandChildren();
     for (const effect of effects) {
       if (this.#begun.has(effect.key)) continue;
       if (effect.kind === 'publish') {
@@ -264,8 +288,11 @@ export class RunExecutor {
   }
 
   #cancelChild({ activity, attempt, await: waits }: ChildEffect): void {
-    const id = childRunId({ run: this.#options.run.id, activity, attempt });
-    if (!waits || this.#cancelled.has(id)) return;
+    if (waits) this.#cancelRun(childRunId({ run: this.#options.run.id, activity, attempt }));
+  }
+
+  #cancelRun(id: string): void {
+    if (this.#cancelled.has(id)) return;
     this.#cancelled.add(id);
     this.#outbox.command(id, { kind: 'cancel' });
   }
@@ -279,6 +306,7 @@ export class RunExecutor {
       return;
     }
     this.#outbox.child(made.child);
+    this.#made.add(made.child.id);
     if (!effect.await) this.#arrive({ kind: 'childEnded', at: this.#now(), key, result: { kind: 'ok', output: 'null' } });
   }
 

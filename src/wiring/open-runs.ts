@@ -182,6 +182,7 @@ function toolsOf(
       whyGone: (principal) => whileAway(() => people.whyGone(principal)),
     },
     mayHaveCalled: (run) => whileAway(() => mayHaveCalled(run, { store, clock, records: options.auditReader })),
+    openChildren: (run) => whileAway(() => store.children(run)),
     lastEvent: () => store.lastEvent(),
     messages: (start) => store.messages(start),
   };

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Consumption, EventFilter } from '#workflows/workflow.ts';
-import { performed, start, TestRun } from './run-harness.test-support.ts';
+import type { RunEvent } from './run-events.ts';
+import { failure, ok, performed, start, TestRun } from './run-harness.test-support.ts';
 import { call, constant, emit, jq, listen, raise, set, wait, workflowOf } from './workflow-builders.test-support.ts';
 
 const filter = (matches: string, correlate: EventFilter['correlate'] = []): EventFilter => ({ matches: jq(matches), correlate });
@@ -159,6 +160,49 @@ test('a suspended run begins nothing new, and goes on where it was', () => {
     run.timeline.filter((note) => /suspended|resumed/u.test(note)),
     ['suspended a'],
   );
+});
+
+test('a suspended run whose last task ends stays suspended, and ends once it is resumed', () => {
+  for (const [answer, expected] of [
+    [ok('last'), ['completed', 'last', undefined]],
+    [failure(503), ['faulted', undefined, 503]],
+  ] as const) {
+    const run = new TestRun(workflowOf([call('a')]), { crashes: true, calls: () => answer });
+    run.send({ kind: 'timePassed', at: start });
+    run.send({ kind: 'suspend', at: start });
+    run.go();
+    assert.deepEqual([run.state.status, run.effects, run.runNotes], ['suspended', [], ['started', 'suspended']]);
+    run.send({ kind: 'resume', at: start + 60_000 });
+    assert.deepEqual([run.state.status, run.output, run.error?.status], expected);
+    assert.deepEqual(run.runNotes, ['started', 'suspended', 'resumed', expected[0]]);
+  }
+});
+
+test('a suspended run whose last task has ended can be cancelled', () => {
+  const run = new TestRun(workflowOf([call('a')]), { crashes: true });
+  run.send({ kind: 'timePassed', at: start });
+  run.send({ kind: 'suspend', at: start });
+  run.go();
+  run.send({ kind: 'cancel', at: start });
+  assert.equal(run.state.status, 'cancelled');
+});
+
+test('a run that its parent suspended is resumed with the parent, and one that is held for a reason of its own is not', () => {
+  const statusAfter = (...events: readonly RunEvent[]) => {
+    const run = new TestRun(workflowOf([wait('a', { iso: 'PT1H' })]), { crashes: true });
+    run.send({ kind: 'timePassed', at: start });
+    for (const event of events) run.send(event);
+    return run.state.status;
+  };
+  const inherited = { at: start, inherited: true } as const;
+  const suspend = { kind: 'suspend', at: start } as const;
+  const [suspendParent, resumeParent] = [{ kind: 'suspend', ...inherited } as const, { kind: 'resume', ...inherited } as const];
+  assert.equal(statusAfter(suspendParent), 'suspended');
+  assert.equal(statusAfter(suspendParent, resumeParent), 'waiting');
+  assert.equal(statusAfter(suspendParent, { kind: 'resume', at: start }), 'waiting');
+  assert.equal(statusAfter(suspend, suspendParent, resumeParent), 'suspended');
+  assert.equal(statusAfter(suspendParent, suspend, resumeParent), 'suspended');
+  assert.equal(statusAfter({ ...suspend, by: 'person-gone' }, suspendParent, resumeParent), 'suspended');
 });
 
 test('a run whose call is held says why it is suspended, and makes the call under the same attempt once it is resumed', () => {

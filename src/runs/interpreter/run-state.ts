@@ -42,7 +42,16 @@ export interface Suspension {
   readonly since: number;
   /** What began to wait after this number is held back. */
   readonly after: number;
+  /** The suspension of the parent suspended it, so that the parent's resumption resumes it. */
+  readonly inherited?: true | undefined;
+  /** How the run ends once it is resumed: its last task ended during the suspension. */
+  readonly end?: RunConclusion | undefined;
 }
+
+/** How a run ends by itself. */
+export type RunConclusion =
+  | { readonly status: 'completed'; readonly output: JsonValue }
+  | { readonly status: 'faulted'; readonly error: TaskError };
 
 /** What has a time limit. Moments of a state are milliseconds of the run's own clock. */
 export interface Timed {
