@@ -172,6 +172,7 @@ export async function scanMessages(
     for (const { number, event, senders } of found) {
       signal.throwIfAborted();
       scanned = number;
+      if (effect.except.has(number)) continue;
       const answer = await evaluated(tools, { ...effect.match, dot: event });
       if ('error' in answer) return { arrived: failed(tools, effect, answer.error), scanned };
       const match = 'results' in answer.outcome ? answer.outcome.results[0] : undefined;

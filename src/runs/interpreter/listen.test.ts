@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Consumption, EventFilter } from '#workflows/workflow.ts';
 import type { RunEvent } from './run-events.ts';
 import { failure, ok, performed, start, TestRun } from './run-harness.test-support.ts';
-import { call, constant, emit, jq, listen, raise, set, wait, workflowOf } from './workflow-builders.test-support.ts';
+import { call, constant, emit, fork, jq, listen, raise, set, wait, workflowOf } from './workflow-builders.test-support.ts';
 
 const filter = (matches: string, correlate: EventFilter['correlate'] = []): EventFilter => ({ matches: jq(matches), correlate });
 const type = (name: string, correlate: EventFilter['correlate'] = []): EventFilter => filter(`.type == "${name}"`, correlate);
@@ -24,11 +24,15 @@ test('a listen for one event gives an array with its data', () => {
   assert.deepEqual(run.output, [{ n: 2 }]);
 });
 
-test('a run that waits for an event is waiting, and asks for the events of the last five minutes', () => {
-  const run = performed(workflowOf([listen('hear', one(type('b')))]), { events: [] });
-  assert.equal(run.state.status, 'waiting');
-  const [effect] = run.effects;
-  assert.equal(effect?.kind === 'listen' && effect.since, start - 300_000);
+test('a listen asks for the events of the last five minutes, and for none from before the run', () => {
+  const sinceAfter = (iso: string) => {
+    const run = performed(workflowOf([wait('first', { iso }), listen('hear', one(type('b')))]), { events: [] });
+    assert.equal(run.state.status, 'waiting');
+    const [effect] = run.effects;
+    return effect?.kind === 'listen' && effect.since - start;
+  };
+  assert.equal(sinceAfter('PT1M'), 0);
+  assert.equal(sinceAfter('PT20M'), 900_000);
 });
 
 test('an event is read as data, envelope or raw', () => {
@@ -136,6 +140,19 @@ test('a fault in foreach faults the listen', () => {
   const run = performed(workflowOf([listen('hear', { kind: 'any', filters: [] }, { foreach })]), { events: [event('a', 1)] });
   assert.equal(run.error?.type, 'urn:x');
   assert.deepEqual(run.timeline.slice(-3), ['faulted bad', 'faulted foreach', 'faulted hear']);
+});
+
+test('no two listens of a run get one event, also at the same time', () => {
+  const hear = (name: string) => listen(name, one(type('vote')));
+  const votes = ['a', 'b', 'c'].map((data) => event('vote', data));
+  const inTurn = performed(workflowOf([hear('first'), set('kept', jq('.[0]'), { export: { as: jq('.') } }), hear('second')]), {
+    events: votes,
+  });
+  assert.deepEqual(inTurn.output, ['b']);
+  const waiting = performed(workflowOf([hear('first'), hear('second')]), { events: votes.slice(0, 1), crashes: true });
+  assert.equal(waiting.state.status, 'waiting');
+  const atOnce = performed(workflowOf([fork('both', [hear('a'), hear('b'), hear('c')])]), { events: votes, crashes: true });
+  assert.deepEqual((atOnce.output as readonly string[][]).flat().toSorted(), ['a', 'b', 'c']);
 });
 
 test('a suspended run begins nothing new, and goes on where it was', () => {

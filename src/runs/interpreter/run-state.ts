@@ -22,6 +22,8 @@ export interface RunState {
   readonly endedAt?: number | undefined;
   /** `$context`. */
   readonly context: JsonValue;
+  /** Messages that a `listen` took: no other one of the run gets them. Those that none can reach any more are left out. */
+  readonly taken?: readonly TakenMessage[] | undefined;
   /** External schemas that were fetched, by pointer. */
   readonly resources: readonly { readonly pointer: string; readonly document: JsonValue }[];
   /** The last number of a wait. */
@@ -35,6 +37,13 @@ export interface RunState {
   readonly root?: Activity | undefined;
   readonly output?: JsonValue | undefined;
   readonly error?: TaskError | undefined;
+}
+
+export interface TakenMessage {
+  /** Its number in the event log. */
+  readonly position: number;
+  /** When it was taken, in milliseconds since the epoch. */
+  readonly at: number;
 }
 
 export interface Suspension {

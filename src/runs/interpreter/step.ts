@@ -2,6 +2,7 @@ import type { Workflow } from '#workflows/workflow.ts';
 import { beginActivity, taskRunner } from './activity.ts';
 import { drop, undecidedIn, visit } from './activity-tree.ts';
 import { JsonValue, nullValue } from './json-value.ts';
+import { grace } from './listen-match.ts';
 import type { Note } from './notes.ts';
 import { onlyWaits } from './pending.ts';
 import { rootPlace, rootTask } from './root-task.ts';
@@ -129,12 +130,23 @@ function finished(turn: Turn, { status, ...result }: RunConclusion): Step {
 
 /** No `catch` took an unknown outcome: people decide. With the last decision the run goes on by itself. */
 function goOn(turn: Turn, root: Activity, unknown: boolean): Step {
-  const state = { ...kept(turn), root };
+  const state = { ...kept(turn), root, taken: reachable(turn, root) };
   const { suspension } = state;
   if (unknown && (suspension === undefined || suspension.by === 'unknown-outcome')) noteSuspendedCalls(turn, root);
   if (unknown && suspension === undefined) return suspend(turn, state, 'unknown-outcome');
   const decided = suspension?.by === 'unknown-outcome' && undecidedIn(rootPlace(turn, root)).length === 0;
   return decided ? resume(turn, state, suspension) : { state: withStatus(turn, state), notes: turn.notes };
+}
+
+/** The messages that were taken and that a `listen` may still look at, now or later. */
+function reachable(turn: Turn, root: Activity): RunState['taken'] {
+  const { run, taken, at } = turn;
+  if (taken === run.taken || taken.length === 0) return run.taken;
+  let oldest = at;
+  visit(rootPlace(turn, root), ({ activity: { stage } }) => {
+    if (stage.kind === 'work' && stage.work.kind === 'listen') oldest = Math.min(oldest, stage.work.since);
+  });
+  return taken.filter((one) => one.at >= oldest - grace);
 }
 
 function noteSuspendedCalls(turn: Turn, root: Activity): void {
