@@ -124,10 +124,8 @@ test('a query and a request with any method answer the reply body as a value', a
   assert.equal(far.request.method, 'PUT');
 });
 
-test('a reply that is JSON by its type alone is a text, and one that is no text is base64', async (t) => {
+test('a reply that is no text is base64', async (t) => {
   const { far, perform } = await taskGateway(t);
-  far.answer(() => jsonReply('{"a":'));
-  assert.equal(outputOf(await perform('orchestratorQuery', { adapter: 'NSO', params })), '{"a":');
   far.answer(() => httpReply({ headers: { 'Content-Type': 'image/png' }, body: Buffer.from([0, 255, 1]) }));
   assert.equal(outputOf(await perform('orchestratorQuery', { adapter: 'NSO', params })), 'AP8B');
 });
@@ -195,6 +193,29 @@ test('arguments that are no call are an error that names every problem, and noth
   const unknown = errorOf(await perform('orchestratorQuery', { adapter: 'none', params }));
   assert.deepEqual(unknown.slice(0, 2), ['configuration', 404]);
   assert.equal(far.requests.length, 0);
+});
+
+test('JSON with a byte order mark is JSON, and a body that only says it is JSON is an error with line and column', async (t) => {
+  const { far, perform } = await taskGateway(t);
+  far.answer(() => jsonReply('\u{feff} {"id": 1.0}\n'));
+  const query = { adapter: 'NSO', params };
+  assert.equal((await perform('orchestratorQuery', query)).result.kind, 'ok');
+  assert.deepEqual(outputOf(await perform('orchestratorQuery', query)), { id: 1 });
+  for (const [body, place] of [
+    [Buffer.from('{\n  "ä": 1,,\n}'), /line 2, column 10: /u],
+    [Buffer.from('<html>'), /line 1, column 1: /u],
+    [Buffer.from('{"a":1'), /line 1, column 7: /u],
+    [Buffer.from([0x22, 0xff, 0x22]), /it is not UTF-8/u],
+  ] as const) {
+    far.answer(() => httpReply({ headers: { 'Content-Type': 'application/json' }, body }));
+    const [type, , detail] = errorOf(await perform('orchestratorQuery', query));
+    assert.equal(type, 'communication');
+    assert.match(String(detail), place);
+    const raw = await perform('http', { method: 'get', endpoint: far.url, output: 'raw' });
+    assert.equal(outputOf(raw), body.toString('base64'));
+  }
+  far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: Buffer.from('{,') }));
+  assert.equal(outputOf(await perform('orchestratorQuery', query)), '{,');
 });
 
 test('a text is sent as it is where its media type is no JSON', async (t) => {
