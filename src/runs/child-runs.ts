@@ -48,6 +48,12 @@ export async function documentFor(
   return loaded && { version: loaded.workflow.version, digest: loaded.digest };
 }
 
+/** What people did with a run, for the runs that it began. */
+export function commandsForChildren({ kind }: RunCommand): readonly RunCommand[] {
+  if (kind === 'cancel') return [{ kind }];
+  return kind === 'suspend' || kind === 'resume' ? [{ kind, inherited: true }] : [];
+}
+
 /** What a parent learns of a child. */
 export const cancelledInFlight = 'was cancelled while a call was in flight';
 

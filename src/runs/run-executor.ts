@@ -1,6 +1,14 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
 import type { Workflow } from '#workflows/workflow.ts';
-import { cancelledInFlight, childRun, childRunId, documentFor, endForParent, mayChange } from './child-runs.ts';
+import {
+  cancelledInFlight,
+  childRun,
+  childRunId,
+  commandsForChildren,
+  documentFor,
+  endForParent,
+  mayChange,
+} from './child-runs.ts';
 import type { ChildEffect, Effect } from './interpreter/effects.ts';
 import { pending } from './interpreter/pending.ts';
 import type { OutsideResult, RunEvent } from './interpreter/run-events.ts';
@@ -9,7 +17,7 @@ import { readState } from './interpreter/state-text.ts';
 import { begin, step } from './interpreter/step.ts';
 import { type EffectError, standardError } from './interpreter/task-error.ts';
 import { gatewaysEnded, mostDeaths } from './lost-run.ts';
-import { eventOfCommand } from './run-commands.ts';
+import { eventOfCommand, joinedBy } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
 import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
@@ -223,16 +231,12 @@ export class RunExecutor {
     const { state, notes } = step(workflow, this.#state, event);
     this.#outbox.notes(notes);
     if (state === this.#state) return;
-    this.#noteJoined(arrival, event);
-    if ('command' in arrival) this.#passOn(arrival.command.command);
+    const command = 'command' in arrival ? arrival.command.command : undefined;
+    for (const person of joinedBy(event, command)) this.#outbox.person(person);
+    if (command !== undefined) this.#inherited.push(...commandsForChildren(command));
     const ends = state.endedAt !== undefined && this.#state.endedAt === undefined;
     this.#state = state;
     if (ends) for (const { run: parent, command } of endForParent(run, state, unknown)) this.#outbox.command(parent, command);
-  }
-
-  #passOn({ kind }: RunCommand): void {
-    if (kind === 'cancel') this.#inherited.push({ kind });
-    if (kind === 'suspend' || kind === 'resume') this.#inherited.push({ kind, inherited: true });
   }
 
   async #commandChildren(): Promise<void> {
@@ -241,19 +245,7 @@ export class RunExecutor {
     const { tools, run } = this.#options;
     const children = new Set([...(await tools.openChildren(run.id)), ...this.#made]);
     this.#inherited = [];
-    for (const command of commands)
-      for (const child of children) {
-        if (command.kind === 'cancel') this.#cancelRun(child);
-        else this.#outbox.command(child, command);
-      }
-  }
-
-  /** Who sent an event that the run took, or decided about its call, has a hand in it from this step on. */
-  #noteJoined(arrival: Arrival, event: RunEvent): void {
-    if (event.kind === 'eventArrived') for (const sender of event.senders ?? []) this.#outbox.person({ ...sender, as: 'event' });
-    const command = 'command' in arrival ? arrival.command.command : undefined;
-    if (command?.kind === 'decide' && command.principalId !== undefined)
-      this.#outbox.person({ id: command.principalId, username: command.principal, as: 'decision' });
+    for (const child of children) for (const command of commands) this.#toChild(child, command);
   }
 
   /** Aborts what the run no longer waits for, and puts into the next write what the store is to begin. */
@@ -288,13 +280,13 @@ export class RunExecutor {
   }
 
   #cancelChild({ activity, attempt, await: waits }: ChildEffect): void {
-    if (waits) this.#cancelRun(childRunId({ run: this.#options.run.id, activity, attempt }));
+    if (waits) this.#toChild(childRunId({ run: this.#options.run.id, activity, attempt }), { kind: 'cancel' });
   }
 
-  #cancelRun(id: string): void {
+  #toChild(id: string, command: RunCommand): void {
     if (this.#cancelled.has(id)) return;
-    this.#cancelled.add(id);
-    this.#outbox.command(id, { kind: 'cancel' });
+    if (command.kind === 'cancel') this.#cancelled.add(id);
+    this.#outbox.command(id, command);
   }
 
   async #beginChild(effect: ChildEffect): Promise<void> {

@@ -450,6 +450,7 @@ describe('a warning', () => {
     ],
     ['the same for a POST', around(post, '{ errors: { with: { status: 504 } } }'), [/does not catch the unknown outcome/u]],
     ['no catch that names the type', around(act, `{ ${unknown} }`), []],
+    ['no catch around an action that reads', around(act.replace('adapter:', 'repeatable: true, adapter:'), '{ retry: {} }'), []],
     ['no catch around a query', around(get, '{ retry: { delay: PT1S } }'), []],
     ['a retry around a change', around(act, `{ ${unknown}, retry: {} }`), [/has a retry around a change/u]],
     [

@@ -123,6 +123,8 @@ export interface CallLiterals {
   readonly method?: string;
   /** The path at an orchestrator, or the address. */
   readonly path?: string;
+  /** The document says that an action changes nothing. */
+  readonly repeatable?: true;
 }
 
 /** A call of a function that the document defines (`use.functions`): the body runs with the arguments as its input. */

@@ -47,12 +47,7 @@ function ownEvent(place: TurnPlace<ListenTask>, work: ListenWork, event: StepEve
   const { run, task } = place;
   if (event.kind === 'timePassed' && hasNext(work)) return goOn(place, work);
   if (run.target === work.wait && event.kind === 'failed') return giveUp(place, work, faulted(task, event.error));
-  if (run.target === work.wait && event.kind === 'eventArrived') {
-    const isTaken = run.take(event.position);
-    return isTaken
-      ? takeEvent(place, work, event)
-      : { kind: 'busy', state: { ...work, wait: run.nextWait(), position: event.position } };
-  }
+  if (run.target === work.wait && event.kind === 'eventArrived') return takeEvent(place, work, event);
   const judged = evaluatedBy(run, work.until, untilProgram(task), event);
   if (judged === undefined) return undefined;
   if ('error' in judged) return giveUp(place, work, faulted(task, judged.error));

@@ -218,6 +218,53 @@ test('JSON with a byte order mark is JSON, and a body that only says it is JSON 
   assert.equal(outputOf(await perform('orchestratorQuery', query)), '{,');
 });
 
+test('an action that only reads may be made again: by its path, and where the writer says so', async (t) => {
+  const { far, perform, records } = await taskGateway(t);
+  const checkSync = { ...params, path: 'restconf/data/tailf-ncs:devices/device=ce0/check-sync' };
+  const reading = { adapter: 'NSO', params: checkSync, body: {} };
+  for (const [name, args] of [
+    ['orchestratorAction', reading],
+    ['orchestratorAction', { ...action, repeatable: true }],
+    ['orchestratorRequest', { ...reading, params: { ...checkSync, method: 'POST' } }],
+  ] as const) {
+    far.answer((_request, socket) => void socket.destroy());
+    const [type, , detail] = errorOf(await perform(name, args));
+    assert.equal(type, 'communication');
+    assert.match(String(detail), /^outcome-unknown: /u);
+    far.answer(() => jsonReply('{"result":"in-sync"}'));
+    // An earlier gateway began the call and died.
+    assert.deepEqual(outputOf(await perform(name, args, { begunAt: Date.now() - 30 * hour })), { result: 'in-sync' });
+    assert.equal(far.requests.length, 1);
+  }
+  const recorded = (await records()).filter(({ verb }) => verb === 'POST');
+  assert.deepEqual(recorded.map(({ address, repeatable }) => `${address?.split('/').at(-1)} ${repeatable}`).toSorted(), [
+    'check-sync undefined',
+    'check-sync undefined',
+    'check-sync undefined',
+    'check-sync undefined',
+    'x true',
+    'x true',
+  ]);
+});
+
+test('an action whose path is a read action in one reading alone is a change', async (t) => {
+  const { far, perform } = await taskGateway(t);
+  far.answer((_request, socket) => void socket.destroy());
+  for (const [path, method] of [
+    ['restconf/operations/x%2Fcheck-sync', 'POST'],
+    ['restconf/data/tailf-ncs:devices/check-sync;x', 'POST'],
+    ['restconf/data/tailf-ncs:devices/check-sync', 'PATCH'],
+    ['restconf/data/tailf-ncs:devices/sync-from', 'POST'],
+  ] as const) {
+    const end = await perform(
+      'orchestratorRequest',
+      { adapter: 'NSO', params: { ...params, path, method }, body: {} },
+      { activity: 9 },
+    );
+    assert.equal(end.result.kind, 'unknown', path);
+  }
+});
+
 test('a text is sent as it is where its media type is no JSON', async (t) => {
   const { far, perform } = await taskGateway(t);
   const headers = { 'Content-Type': 'text/plain; charset=utf-8' };

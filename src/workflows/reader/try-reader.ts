@@ -41,8 +41,11 @@ function warnOfChanges(
 }
 
 /** Whether the document itself says that the call changes something. */
-function isChange({ function: name, method }: CallSite): boolean {
-  return name === 'orchestratorAction' || (method !== undefined && !['GET', 'HEAD', 'OPTIONS'].includes(method));
+function isChange({ function: name, method, repeatable }: CallSite): boolean {
+  return (
+    (name === 'orchestratorAction' && repeatable !== true) ||
+    (method !== undefined && !['GET', 'HEAD', 'OPTIONS'].includes(method))
+  );
 }
 
 const catchMembers = ['errors', 'as', 'when', 'exceptWhen', 'retry', 'do'] as const;
