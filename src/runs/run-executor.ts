@@ -257,10 +257,8 @@ export class RunExecutor {
     for (const effect of effects) {
       if (this.#begun.has(effect.key)) continue;
       if (effect.kind === 'publish') {
-        const senders = (await this.#options.tools.people.involved(this.#options.run)).map(({ id, username }) => ({
-          id,
-          username,
-        }));
+        const involved = await this.#options.tools.people.involved(this.#options.run);
+        const senders = involved.map(({ id, username }) => ({ id, username }));
         this.#outbox.message({ at: this.#now(), kind: 'message', event: effect.event, senders });
         this.#arrive({ kind: 'published', at: this.#now(), key: effect.key });
       } else if (effect.kind === 'child') await this.#beginChild(effect);
