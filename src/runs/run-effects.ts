@@ -179,7 +179,7 @@ export async function scanMessages(
   for (;;) {
     const found = await tools.messages({
       after: scanned,
-      since: effect.after === undefined ? effect.since : 0,
+      ...(effect.after === undefined && { since: effect.since }),
       limit: messagesAtOnce,
     });
     for (const message of found) {

@@ -166,9 +166,9 @@ eachStoreWith({ concurrency: 4 }, (store) => {
       kind: 'message' as const,
       event: JSON.stringify({ specversion: '1.0', id: `${type}-${n}`, source: '/t', type, data: { n } }),
     });
+    const id = await world.begin('listens');
     await world.store.publish([message('other', 1), message('early', 2)]);
     const engine = await world.gateway();
-    const id = await world.begin('listens');
     await until('the run waits for the second event', async () => (await world.tasks(id)).length === 2 && engine.held() === 0);
     await world.store.publish([message('other', 3), message('late', 4)]);
     assert.equal((await world.reaches(id, 'completed', 'faulted')).output, '4');
