@@ -25,7 +25,7 @@ export function failedResult(failure: CallFailure): OutsideResult {
   return { kind: 'error', error: failureError(failure) };
 }
 
-/** The failure of a call that changes nothing: it may be made again, whatever became of it. */
+/** The failure of a call that changes nothing: it may be made again after any end. */
 export function failedReading(failure: CallFailure): OutsideResult {
   return { kind: 'error', error: failureError(failure) };
 }
