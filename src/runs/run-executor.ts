@@ -1,14 +1,7 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
+import type { NamedPrincipal } from '#access/people.ts';
 import type { Workflow } from '#workflows/workflow.ts';
-import {
-  cancelledInFlight,
-  childRun,
-  childRunId,
-  commandsForChildren,
-  documentFor,
-  endForParent,
-  mayChange,
-} from './child-runs.ts';
+import { cancelledInFlight, childRun, documentFor, endForParent, mayChange } from './child-runs.ts';
 import type { ChildEffect, Effect } from './interpreter/effects.ts';
 import { pending } from './interpreter/pending.ts';
 import type { OutsideResult, RunEvent } from './interpreter/run-events.ts';
@@ -17,12 +10,13 @@ import { readState } from './interpreter/state-text.ts';
 import { begin, step } from './interpreter/step.ts';
 import { type EffectError, standardError } from './interpreter/task-error.ts';
 import { gatewaysEnded, mostDeaths } from './lost-run.ts';
+import { RunChildren } from './run-children.ts';
 import { eventOfCommand, joinedBy } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
 import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
 import type { LostStanding } from './run-people.ts';
-import type { ClaimedRun, QueuedCommand, RunCommand, RunRelease } from './run-records.ts';
+import type { ClaimedRun, QueuedCommand, RunRelease } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import { traceOfRun } from './run-trace.ts';
 import { RunWork } from './run-work.ts';
@@ -61,6 +55,7 @@ function unknownAfter({ detail = '' }: EffectError): OutsideResult {
 export class RunExecutor {
   readonly #options: RunExecutorOptions;
   readonly #outbox: RunOutbox;
+  readonly #children: RunChildren;
   readonly #work: RunWork;
   #state: RunState;
   /** The state that the store has. */
@@ -69,21 +64,19 @@ export class RunExecutor {
   readonly #arrivals: Arrival[] = [];
   /** Children and messages that the store has, or gets with the next write. */
   readonly #begun = new Map<string, Effect>();
-  readonly #cancelled = new Set<string>();
-  /** Runs that this one began here: the store may not have them yet. */
-  readonly #made = new Set<string>();
-  /** What people did with the run, and its children have to learn. */
-  #inherited: RunCommand[] = [];
   #commandsMayWait = true;
   /** Numbers of commands that were read, and are not consumed in the store. */
   readonly #queued = new Set<number>();
   #wake: () => void = () => {};
+  /** Something woke the run since its round began. */
+  #roused = false;
   #mode: 'work' | 'drain' | 'abort' | 'lost' = 'work';
 
   constructor(options: RunExecutorOptions) {
     const { run, workflow, tools, holds, gone } = options;
     this.#options = options;
     this.#outbox = createOutbox(run, workflow);
+    this.#children = new RunChildren(run.id, this.#outbox);
     this.#work = new RunWork({
       run,
       trace: traceOfRun(run.id),
@@ -91,7 +84,7 @@ export class RunExecutor {
       holds,
       wasSuspended: () => this.#state.stoppedFor > 0,
       arrived: (event) => void this.#arrivals.push({ event }),
-      wake: () => this.#wake(),
+      wake: () => this.#rouse(),
     });
     const { id, seed, input, createdAt: at, state } = run;
     this.#saved = state === undefined ? undefined : readState(state.text, state.values);
@@ -118,27 +111,27 @@ export class RunExecutor {
   wake(): void {
     this.#commandsMayWait = true;
     this.#work.lookAgain();
-    this.#wake();
+    this.#rouse();
   }
 
   /** Begins nothing more, and lets go of the run once no call is in flight. */
   drain(): void {
     if (this.#mode === 'work') this.#mode = 'drain';
-    this.#wake();
+    this.#rouse();
   }
 
   /** Aborts the calls in flight, and lets go of the run. */
   abort(): void {
     if (this.#mode !== 'lost') this.#mode = 'abort';
     this.#work.abort();
-    this.#wake();
+    this.#rouse();
   }
 
   /** The lease is lost: writes nothing more. */
   lose(): void {
     this.#mode = 'lost';
     this.#work.abort();
-    this.#wake();
+    this.#rouse();
   }
 
   /** The store has what the state had begun. A task at which gateways died too often fails. */
@@ -159,6 +152,7 @@ export class RunExecutor {
 
   async #round(): Promise<RunEnd | undefined> {
     if (this.#mode === 'lost') return 'lost';
+    this.#roused = false;
     await this.#takeCommands();
     this.#applyArrivals();
     const effects = this.#effects();
@@ -172,6 +166,12 @@ export class RunExecutor {
     if (this.#hasNews()) await nextIteration();
     else await this.#goOn(effects, starting);
     return undefined;
+  }
+
+  /** Ends the wait of the round, also of one that does not wait yet. */
+  #rouse(): void {
+    this.#roused = true;
+    this.#wake();
   }
 
   #effects(): readonly Effect[] {
@@ -233,19 +233,10 @@ export class RunExecutor {
     if (state === this.#state) return;
     const command = 'command' in arrival ? arrival.command.command : undefined;
     for (const person of joinedBy(event, command)) this.#outbox.person(person);
-    if (command !== undefined) this.#inherited.push(...commandsForChildren(command));
+    if (command !== undefined) this.#children.inherit(command);
     const ends = state.endedAt !== undefined && this.#state.endedAt === undefined;
     this.#state = state;
     if (ends) for (const { run: parent, command } of endForParent(run, state, unknown)) this.#outbox.command(parent, command);
-  }
-
-  async #commandChildren(): Promise<void> {
-    const commands = this.#inherited;
-    if (commands.length === 0) return;
-    const { tools, run } = this.#options;
-    const children = new Set([...(await tools.openChildren(run.id)), ...this.#made]);
-    this.#inherited = [];
-    for (const child of children) for (const command of commands) this.#toChild(child, command);
   }
 
   /** Aborts what the run no longer waits for, and puts into the next write what the store is to begin. */
@@ -253,12 +244,11 @@ export class RunExecutor {
     const byKey = new Map(effects.map((effect) => [effect.key, effect]));
     this.#work.keepOnly(byKey);
     this.#forgetBegun(byKey);
-    await this.#commandChildren();
+    await this.#children.commandAll(this.#options.tools);
     for (const effect of effects) {
       if (this.#begun.has(effect.key)) continue;
       if (effect.kind === 'publish') {
-        const involved = await this.#options.tools.people.involved(this.#options.run);
-        const senders = involved.map(({ id, username }) => ({ id, username }));
+        const senders = await this.#senders();
         this.#outbox.message({ at: this.#now(), kind: 'message', event: effect.event, senders });
         this.#arrive({ kind: 'published', at: this.#now(), key: effect.key });
       } else if (effect.kind === 'child') await this.#beginChild(effect);
@@ -267,24 +257,20 @@ export class RunExecutor {
     }
   }
 
+  /** Everybody involved, with those who joined in the step that emits: they are written together with the event. */
+  async #senders(): Promise<readonly NamedPrincipal[]> {
+    const people = [...(await this.#options.tools.people.involved(this.#options.run)), ...this.#outbox.people];
+    return [...new Map(people.map(({ id, username }) => [id, { id, username }])).values()];
+  }
+
   /** Cancels children that the run no longer waits for, or whose time limit passed. */
   #forgetBegun(effects: ReadonlyMap<string, Effect>): void {
     for (const [key, effect] of this.#begun) {
       const current = effects.get(key);
       const isOver = current === undefined || (current.kind === 'child' && current.abort);
-      if (effect.kind === 'child' && isOver) this.#cancelChild(effect);
+      if (effect.kind === 'child' && isOver) this.#children.abandon(effect);
       if (current === undefined) this.#begun.delete(key);
     }
-  }
-
-  #cancelChild({ activity, attempt, await: waits }: ChildEffect): void {
-    if (waits) this.#toChild(childRunId({ run: this.#options.run.id, activity, attempt }), { kind: 'cancel' });
-  }
-
-  #toChild(id: string, command: RunCommand): void {
-    if (this.#cancelled.has(id)) return;
-    if (command.kind === 'cancel') this.#cancelled.add(id);
-    this.#outbox.command(id, command);
   }
 
   async #beginChild(effect: ChildEffect): Promise<void> {
@@ -295,8 +281,7 @@ export class RunExecutor {
       this.#fail(effect, standardError('configuration', 'The workflow cannot be run', made.problem));
       return;
     }
-    this.#outbox.child(made.child);
-    this.#made.add(made.child.id);
+    this.#children.begin(made.child);
     if (!effect.await) this.#arrive({ kind: 'childEnded', at: this.#now(), key, result: { kind: 'ok', output: 'null' } });
   }
 
@@ -355,8 +340,8 @@ export class RunExecutor {
     }
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
-    // What arrived while the work began is not missed.
-    const late = setTimeout(resolve, this.#hasNews() ? 0 : Math.min(wait, holds ? longestTimer : leaseInterval));
+    // What woke the run while it was written, or while the work began, is not missed.
+    const late = setTimeout(resolve, this.#roused || this.#hasNews() ? 0 : Math.min(wait, holds ? longestTimer : leaseInterval));
     await promise;
     clearTimeout(late);
     this.#wake = () => {};
