@@ -449,6 +449,7 @@ describe('a warning', () => {
       [/^\/do\/0\/a\/catch does not catch the unknown outcome/u],
     ],
     ['the same for a POST', around(post, '{ errors: { with: { status: 504 } } }'), [/does not catch the unknown outcome/u]],
+    ['no catch of another type', around(act, '{ errors: { with: { type: "urn:other" } } }'), []],
     ['no catch that names the type', around(act, `{ ${unknown} }`), []],
     ['no catch around an action that reads', around(act.replace('adapter:', 'repeatable: true, adapter:'), '{ retry: {} }'), []],
     ['no catch around a query', around(get, '{ retry: { delay: PT1S } }'), []],
