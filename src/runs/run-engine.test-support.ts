@@ -141,6 +141,7 @@ function toolsOver(
     },
     people: { involved: async ({ involved }) => involved, whyGone: () => undefined },
     mayHaveCalled: async () => false,
+    openChildren: (run) => store.children(run),
     lastEvent: () => store.lastEvent(),
     messages: (range) => store.messages(range),
   };

@@ -1,7 +1,7 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
 import type { NamedPrincipal } from '#access/people.ts';
 import type { Workflow } from '#workflows/workflow.ts';
-import { cancelledInFlight, childRun, childRunId, documentFor, endForParent, mayChange } from './child-runs.ts';
+import { cancelledInFlight, childRun, documentFor, endForParent, mayChange } from './child-runs.ts';
 import type { ChildEffect, Effect } from './interpreter/effects.ts';
 import { pending } from './interpreter/pending.ts';
 import type { OutsideResult, RunEvent } from './interpreter/run-events.ts';
@@ -10,7 +10,8 @@ import { readState } from './interpreter/state-text.ts';
 import { begin, step } from './interpreter/step.ts';
 import { type EffectError, standardError } from './interpreter/task-error.ts';
 import { gatewaysEnded, mostDeaths } from './lost-run.ts';
-import { eventOfCommand } from './run-commands.ts';
+import { RunChildren } from './run-children.ts';
+import { eventOfCommand, joinedBy } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
 import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
@@ -54,6 +55,7 @@ function unknownAfter({ detail = '' }: EffectError): OutsideResult {
 export class RunExecutor {
   readonly #options: RunExecutorOptions;
   readonly #outbox: RunOutbox;
+  readonly #children: RunChildren;
   readonly #work: RunWork;
   #state: RunState;
   /** The state that the store has. */
@@ -62,7 +64,6 @@ export class RunExecutor {
   readonly #arrivals: Arrival[] = [];
   /** Children and messages that the store has, or gets with the next write. */
   readonly #begun = new Map<string, Effect>();
-  readonly #cancelled = new Set<string>();
   #commandsMayWait = true;
   /** Numbers of commands that were read, and are not consumed in the store. */
   readonly #queued = new Set<number>();
@@ -75,6 +76,7 @@ export class RunExecutor {
     const { run, workflow, tools, holds } = options;
     this.#options = options;
     this.#outbox = createOutbox(run, workflow);
+    this.#children = new RunChildren(run.id, this.#outbox);
     this.#work = new RunWork({
       run,
       trace: traceOfRun(run.id),
@@ -237,18 +239,12 @@ export class RunExecutor {
     const { state, notes } = step(workflow, this.#state, event);
     this.#outbox.notes(notes);
     if (state === this.#state) return;
-    this.#noteJoined(arrival, event);
+    const command = 'command' in arrival ? arrival.command.command : undefined;
+    for (const person of joinedBy(event, command)) this.#outbox.person(person);
+    if (command !== undefined) this.#children.inherit(command);
     const ends = state.endedAt !== undefined && this.#state.endedAt === undefined;
     this.#state = state;
     if (ends) for (const { run: parent, command } of endForParent(run, state, unknown)) this.#outbox.command(parent, command);
-  }
-
-  /** Who sent an event that the run took, or decided about its call, has a hand in it from this step on. */
-  #noteJoined(arrival: Arrival, event: RunEvent): void {
-    if (event.kind === 'eventArrived') for (const sender of event.senders ?? []) this.#outbox.person({ ...sender, as: 'event' });
-    const command = 'command' in arrival ? arrival.command.command : undefined;
-    if (command?.kind === 'decide' && command.principalId !== undefined)
-      this.#outbox.person({ id: command.principalId, username: command.principal, as: 'decision' });
   }
 
   /** Aborts what the run no longer waits for, and puts into the next write what the store is to begin. */
@@ -256,6 +252,7 @@ export class RunExecutor {
     const byKey = new Map(effects.map((effect) => [effect.key, effect]));
     this.#work.keepOnly(byKey);
     this.#forgetBegun(byKey);
+    await this.#children.commandAll(this.#options.tools);
     for (const effect of effects) {
       if (this.#begun.has(effect.key)) continue;
       if (effect.kind === 'publish') {
@@ -279,16 +276,9 @@ export class RunExecutor {
     for (const [key, effect] of this.#begun) {
       const current = effects.get(key);
       const isOver = current === undefined || (current.kind === 'child' && current.abort);
-      if (effect.kind === 'child' && isOver) this.#cancelChild(effect);
+      if (effect.kind === 'child' && isOver) this.#children.abandon(effect);
       if (current === undefined) this.#begun.delete(key);
     }
-  }
-
-  #cancelChild({ activity, attempt, await: waits }: ChildEffect): void {
-    const id = childRunId({ run: this.#options.run.id, activity, attempt });
-    if (!waits || this.#cancelled.has(id)) return;
-    this.#cancelled.add(id);
-    this.#outbox.command(id, { kind: 'cancel' });
   }
 
   async #beginChild(effect: ChildEffect): Promise<void> {
@@ -299,7 +289,7 @@ export class RunExecutor {
       this.#fail(effect, standardError('configuration', 'The workflow cannot be run', made.problem));
       return;
     }
-    this.#outbox.child(made.child);
+    this.#children.begin(made.child);
     if (!effect.await) this.#arrive({ kind: 'childEnded', at: this.#now(), key, result: { kind: 'ok', output: 'null' } });
   }
 

@@ -26,6 +26,7 @@ import { createRunStore, type RunStore } from '#runs/run-store.ts';
 import type { RunTools } from '#runs/run-tools.ts';
 import type { RunWatcher } from '#runs/run-watcher.ts';
 import { createCallTasks } from '#runs/tasks/call-tasks.ts';
+import type { IsReadAction } from '#runs/tasks/orchestrator-arguments.ts';
 import { createSecretValues } from '#runs/tasks/secret-values.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { measureRuns } from '#telemetry/run-metrics.ts';
@@ -60,6 +61,7 @@ interface OpenRunsOptions {
   readonly writing: Pick<WritingRight, 'whyNot'>;
   readonly people: RunPeople;
   readonly schemas: SchemaThreads;
+  readonly isReadAction: IsReadAction;
 }
 
 export interface Runs {
@@ -190,6 +192,7 @@ function toolsOf(
       calls,
       approvals: approvals.tasks,
       people,
+      isReadAction: options.isReadAction,
       audit,
       clock,
       log,
@@ -208,6 +211,7 @@ function toolsOf(
       whyGone: (principal) => people.whyGone(principal),
     },
     mayHaveCalled: (run) => whileAway(() => mayHaveCalled(run, { store, clock, records: options.auditReader })),
+    openChildren: (run) => whileAway(() => store.children(run)),
     lastEvent: () => store.lastEvent(),
     messages: (start) => store.messages(start),
   };
