@@ -62,9 +62,7 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
     clock,
     key: options.proofKey,
     proofs,
-    principalNow: access.principalNow,
-    isGone: (id: string) => access.isGone(id),
-    persons: access.persons,
+    ...access,
     rules: options.approvalRules,
     store: createApprovalStore({
       database,
