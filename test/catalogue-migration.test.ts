@@ -50,6 +50,7 @@ eachStore((store) => {
       clock: systemClock,
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
+      refuseAuthor: () => Promise.resolve(),
     });
     assert.deepEqual(
       await exported(catalogue),
@@ -92,6 +93,7 @@ eachStore((store) => {
       clock: systemClock,
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
+      refuseAuthor: () => Promise.resolve(),
     });
     for (const old of oldDocuments) {
       const { _id: id, lastRunAt, nextRunAt, lastModifiedBy, ...rest } = JSON.parse(old.text) as Automation;
@@ -134,6 +136,7 @@ eachStore((store) => {
       clock: systemClock,
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
+      refuseAuthor: () => Promise.resolve(),
     });
     assert.deepEqual(
       await exported(catalogue),

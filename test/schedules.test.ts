@@ -60,7 +60,7 @@ function gatewayOn(
     await runs.close();
   });
   return {
-    catalogue: createAutomationCatalogue({ database, clock, rights: noRights, whyNotWriter: async () => undefined }),
+    catalogue: createAutomationCatalogue({ database, clock, rights: noRights, whyNotWriter: async () => undefined, refuseAuthor: async () => {} }),
     runs,
     scheduler,
     database,

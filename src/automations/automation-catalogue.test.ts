@@ -29,6 +29,7 @@ eachStore((store) => {
       clock: systemClock,
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
+      refuseAuthor: () => Promise.resolve(),
     });
     const list = async (principal: Principal, query: string) => {
       const { list, ...counts } = await catalogue.list({ principal, options: readListOptions(new URLSearchParams(query)) });
@@ -53,6 +54,7 @@ eachStore((store) => {
       clock: systemClock,
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
+      refuseAuthor: () => Promise.resolve(),
     });
     const order: string[] = [];
     const list = async (principal: Principal): Promise<void> => {
@@ -73,6 +75,7 @@ eachStore((store) => {
       clock: systemClock,
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
+      refuseAuthor: () => Promise.resolve(),
     }).list({
       principal: admin,
       options: readListOptions(new URLSearchParams()),
@@ -87,6 +90,7 @@ eachStore((store) => {
       clock: systemClock,
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
+      refuseAuthor: () => Promise.resolve(),
     });
     await database.close();
     const options = readListOptions(new URLSearchParams());

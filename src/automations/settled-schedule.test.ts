@@ -10,6 +10,7 @@ import type { GivenAutomation } from './automation-document.ts';
 import { noteRun } from './run-facts.test-support.ts';
 
 const whyNotWriter = () => Promise.resolve(undefined);
+const refuseAuthor = () => Promise.resolve();
 
 const principal: Principal = { id: 'ada', username: 'ada', roles: ['admin'], groups: [] };
 const noon = Date.parse('2026-05-01T12:00:00Z');
@@ -36,6 +37,7 @@ eachStore((store) => {
     const catalogue = createAutomationCatalogue({
       rights: noRights,
       whyNotWriter,
+      refuseAuthor,
       database: await store.open(t),
       clock: { now: () => now, monotonic: () => now },
     });
@@ -66,6 +68,7 @@ eachStore((store) => {
     const catalogue = createAutomationCatalogue({
       rights: noRights,
       whyNotWriter,
+      refuseAuthor,
       database,
       clock: { now: () => noon, monotonic: () => noon },
     });
@@ -98,6 +101,7 @@ eachStore((store) => {
     const catalogue = createAutomationCatalogue({
       rights: noRights,
       whyNotWriter,
+      refuseAuthor,
       database,
       clock: { now: () => noon, monotonic: () => noon },
     });
@@ -112,6 +116,7 @@ eachStore((store) => {
     const catalogue = createAutomationCatalogue({
       rights: noRights,
       whyNotWriter,
+      refuseAuthor,
       database,
       clock: { now: () => noon, monotonic: () => noon },
     });
@@ -127,6 +132,7 @@ eachStore((store) => {
     const catalogue = createAutomationCatalogue({
       rights: noRights,
       whyNotWriter,
+      refuseAuthor,
       database,
       clock: { now: () => noon, monotonic: () => noon },
     });
@@ -147,6 +153,7 @@ eachStore((store) => {
     const catalogue = createAutomationCatalogue({
       rights: noRights,
       whyNotWriter,
+      refuseAuthor,
       database,
       clock: { now: () => noon, monotonic: () => noon },
     });

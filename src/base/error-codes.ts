@@ -17,6 +17,7 @@ export const errorCodes = {
   'path-denied': { status: 403, title: 'The adapter instance does not allow this path' },
   'approval-required': { status: 403, title: 'People must approve the call before it leaves' },
   'approval-mismatch': { status: 403, title: 'The approval is none of this call' },
+  'secret-altered': { status: 403, title: 'The call has a secret in another spelling' },
   'not-found': { status: 404, title: 'There is no such route' },
   'adapter-not-found': { status: 404, title: 'There is no such adapter instance' },
   'automation-not-found': { status: 404, title: 'There is no such automation' },

@@ -11,7 +11,7 @@ const request = idempotentRequest({ caller: 'admin', route: 'r', key: 'k', paylo
 /** What the store keeps of a state-changing call that left and ended so. */
 function keptOf(result: CallResult): Buffer | undefined {
   const traffic = { traffic: { attempts: 1, left: true, bytesSent: 0, bytesReceived: 0 } };
-  const change = keyChange({ result, request, requestId: 'one', facts: { verb: 'POST', traffic }, mayKeep: () => true });
+  const change = keyChange({ result, request, requestId: 'one', facts: { verb: 'POST', traffic }, mask: (text) => text, mayKeep: () => true });
   assert.ok(change.kind === 'end');
   return change.reply === undefined ? undefined : unsealed(request, change.reply);
 }

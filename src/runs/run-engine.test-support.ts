@@ -5,6 +5,8 @@ import type { StoreOptions } from '#database/database.ts';
 import { createExpressionPool } from '#workflows/expression-pool.ts';
 import { readWorkflow } from '#workflows/read-workflow.ts';
 import type { Workflow } from '#workflows/workflow.ts';
+import { createSecretValues } from './tasks/secret-values.ts';
+import { sealedSecret } from '../../test/support/runs/sealed-secret.ts';
 import { noApprovalTasks } from '../../test/support/runs/no-approvals.ts';
 import type { TestStore } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
@@ -121,16 +123,11 @@ function toolsOver(
   store: RunStore,
   { workflows, perform }: { readonly workflows: ReadonlyMap<string, Workflow>; readonly perform: RunTools['calls']['perform'] },
 ): RunTools {
-  const mask = (text: string): string => text.replaceAll(/secret-\w+/gu, '***');
   return {
     clock: systemClock,
     runtime: { name: 'gateway', version: '1' },
     expressions,
-    secrets: {
-      variable: (names) => ({ text: JSON.stringify(Object.fromEntries(names.map((name) => [name, `secret-${name}`]))) }),
-      mask,
-      maskText: mask,
-    },
+    secrets: createSecretValues(() => ({ key: sealedSecret('secret-key') })),
     approvals: noApprovalTasks,
     calls: { perform, fetch: async () => ({ document: '{"type":"object"}' }) },
     checkSchema: async ({ schema, value }) => (schema.includes('never') ? [`${value} is refused`] : []),

@@ -23,6 +23,8 @@ export interface LostStanding {
 export interface RunStanding {
   readonly answerable: readonly Principal[];
   readonly involved: readonly InvolvedPrincipal[];
+  /** Of those who are answerable: the storers of the run's own document, and the authors of its automation. */
+  readonly writers: readonly Principal[];
 }
 
 /** Judges the people behind runs by what they are now. Every method rejects with `store-unavailable`. */
@@ -46,6 +48,8 @@ interface RunPeopleNeeds {
   readonly digestOf: (name: { readonly id: string; readonly version: string }) => Promise<string | undefined>;
   /** The first of the functions that neither a role nor a right of the principal allows; undefined where it may make all these calls. */
   readonly whyNotCall: (principal: Principal, functions: ReachedWorkflow['functions']) => string | undefined;
+  /** Why the people may not write a document with its secrets: a sentence. */
+  readonly whyNotSecrets: (pin: ReachedWorkflow['pin'], writers: readonly Principal[]) => Promise<string | undefined>;
 }
 
 export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
@@ -76,7 +80,9 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
       const storers = await storersOf([...new Set([...digestsOf(run), ...chain])]);
       const answerable = await answering(chain, storers, run.authors);
       if (typeof answerable === 'string') return { by: 'delegation-lost', detail: answerable };
-      return { answerable, involved: await involvedOf(run, [...storers.values()].flat()) };
+      const writers = await answering([digest], storers, run.authors);
+      if (typeof writers === 'string') return { by: 'delegation-lost', detail: writers };
+      return { answerable, writers, involved: await involvedOf(run, [...storers.values()].flat()) };
     },
     async whyLost(documents, authors) {
       const storers = new Map(documents.map(({ pin }) => [pin.digest, pin.storers]));
@@ -88,6 +94,9 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
           if (missing !== undefined)
             return `${person.username} answers for ${pin.id} ${pin.version}, and may not call ${missing}.`;
         }
+        const writers = await answering([pin.digest], storers, authors);
+        const refused = typeof writers === 'string' ? writers : await needs.whyNotSecrets(pin, writers);
+        if (refused !== undefined) return refused;
       }
       return undefined;
     },

@@ -40,6 +40,7 @@ export function workflowRow({
   functions,
   workflows,
   calls,
+  secrets: _,
   storers,
   ...workflow
 }: StoredWorkflow) {

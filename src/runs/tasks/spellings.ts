@@ -1,0 +1,154 @@
+/** How far sides echo the values of secrets. */
+export interface Spellings {
+  /** What matches the spellings of those values that the text has. */
+  foundIn(text: string): readonly RegExp[];
+}
+
+/**
+ * The spellings of values: as they are, in a JSON text, percent-encoded, in a form and in XML, in capital or small letters where those do not
+ * matter; in hexadecimal; and in base64 at any offset, also with line breaks in it.
+ */
+export function createSpellings(values: readonly string[]): Spellings {
+  const spelled = values.map(spellingOf);
+  return {
+    foundIn(text) {
+      const read = readings(text);
+      return spelled.flatMap(({ value, encodings }) => [
+        ...(hasValue(read.texts, value) ? [escapedPattern(value)] : []),
+        ...encodings.flatMap(({ needle, reading, pattern }) => (read[reading].includes(needle) ? [pattern] : [])),
+      ]);
+    },
+  };
+}
+
+interface Encoding {
+  /** What the reading of a text has where the text has the value. */
+  readonly needle: string;
+  readonly reading: 'compact' | 'hex';
+  readonly pattern: RegExp;
+}
+
+interface Spelled {
+  readonly value: string;
+  readonly encodings: readonly Encoding[];
+}
+
+/** Bytes from which on the base64 or the hexadecimal digits of a value are looked for: those of a shorter one may be part of any other. */
+const shortestCoded = 6;
+
+function spellingOf(value: string): Spelled {
+  const bytes = Buffer.from(value);
+  if (bytes.length < shortestCoded) return { value, encodings: [] };
+  const cores = new Set([0, 1, 2].flatMap((before) => base64At(bytes, before)));
+  const hex = bytes.toString('hex');
+  const encodings = [...cores].map((core): Encoding => ({ needle: core, reading: 'compact', pattern: base64Pattern(core) }));
+  return { value, encodings: [...encodings, { needle: hex, reading: 'hex', pattern: hexPattern(hex) }] };
+}
+
+/** The characters of base64 that neighbours change are left out. */
+export function base64At(bytes: Buffer, before: number): readonly string[] {
+  const text = Buffer.concat([Buffer.alloc(before), bytes])
+    .toString('base64')
+    .replace(/=+$/u, '');
+  const whole = Math.floor(((before + bytes.length) * 8) / 6);
+  const core = text.slice(Math.ceil((before * 8) / 6), whole);
+  return [core, core.replaceAll('+', '-').replaceAll('/', '_')];
+}
+
+/** A text as it is read by those who know a spelling, so that a value is found without a pattern. */
+interface Readings {
+  readonly texts: readonly string[];
+  readonly compact: string;
+  readonly hex: string;
+}
+
+function readings(text: string): Readings {
+  const percent = percentDecoded(text);
+  const texts = [text, percent.replaceAll('+', ' '), xmlDecoded(text), jsonDecoded(text)];
+  return { texts: [...new Set(texts)], compact: percent.replaceAll(breaks, ''), hex: percent.replaceAll(separators, '').toLowerCase() };
+}
+
+/** In a form a plus is a blank. */
+function hasValue(texts: readonly string[], value: string): boolean {
+  const inForm = value.replaceAll('+', ' ');
+  return texts.some((text) => text.includes(value) || text.includes(inForm));
+}
+
+/** White space in base64, and line breaks as a JSON text writes them. */
+const breaks = /\s|\\[rnt]/gu;
+const separators = /[\s:-]/gu;
+
+function percentDecoded(text: string): string {
+  if (!text.includes('%')) return text;
+  return text.replaceAll(/(?:%[0-9a-f]{2})+/giu, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString());
+}
+
+const xmlNames: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+function xmlDecoded(text: string): string {
+  if (!text.includes('&')) return text;
+  return text.replaceAll(/&(?:#(\d{1,10})|#[xX]([0-9a-fA-F]{1,10})|([a-z]{2,4}));/gu, (written, decimal, hex, name) => {
+    if (name !== undefined) return xmlNames[String(name)] ?? written;
+    return fromCodePoint(decimal === undefined ? Number.parseInt(String(hex), 16) : Number(decimal)) ?? written;
+  });
+}
+
+function fromCodePoint(point: number): string | undefined {
+  return point <= 0x10ffff ? String.fromCodePoint(point) : undefined;
+}
+
+const jsonEscapes: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+
+function jsonDecoded(text: string): string {
+  if (!text.includes('\\')) return text;
+  return text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/gu, (_written, hex, short) =>
+    hex === undefined ? (jsonEscapes[String(short)] ?? String(short)) : String.fromCharCode(Number.parseInt(String(hex), 16)),
+  );
+}
+
+const patterns = new Map<string, RegExp>();
+/** Patterns that are remembered; a reload brings new values. */
+const mostPatterns = 1_000;
+
+/** Matches the value with each of its characters as it is or escaped. Made once it is needed, which is seldom. */
+function escapedPattern(value: string): RegExp {
+  let pattern = patterns.get(value);
+  if (pattern === undefined) {
+    if (patterns.size >= mostPatterns) patterns.clear();
+    pattern = new RegExp(Array.from(value, escapedCharacter).join(''), 'gu');
+    patterns.set(value, pattern);
+  }
+  return pattern;
+}
+
+function escapedCharacter(character: string): string {
+  const point = character.codePointAt(0) ?? 0;
+  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+  const name = Object.keys(xmlNames).find((each) => xmlNames[each] === character);
+  const short = Object.keys(jsonEscapes).find((each) => jsonEscapes[each] === character) ?? ('"\\/'.includes(character) && character);
+  const alternatives = [
+    RegExp.escape(character),
+    Array.from(Buffer.from(character), (byte) => `%${anyCase(byte.toString(16).padStart(2, '0'))}`).join(''),
+    units.map((unit) => `\\\\u${anyCase(unit.toString(16).padStart(4, '0'))}`).join(''),
+    `&#(?:0{0,8}${point}|[xX]0{0,8}${anyCase(point.toString(16))});`,
+    ...(short ? [RegExp.escape(`\\${short}`)] : []),
+    ...(name === undefined ? [] : [`&${name};`]),
+    ...(character === ' ' ? ['\\+'] : character === '+' ? [' '] : []),
+  ];
+  // The longest first: the backslash of an escape is no backslash of the value.
+  return `(?:${alternatives.toReversed().join('|')})`;
+}
+
+function anyCase(hex: string): string {
+  return hex.replaceAll(/[a-f]/gu, (letter) => `[${letter}${letter.toUpperCase()}]`);
+}
+
+function base64Pattern(core: string): RegExp {
+  const special: Readonly<Record<string, string>> = { '+': '(?:\\+|%2[bB])', '/': '(?:\\/|\\\\\\/|%2[fF])' };
+  const characters = Array.from(core, (character) => special[character] ?? character);
+  return new RegExp(characters.join('(?:\\s|\\\\[rnt]|%0[aAdD]|%20)*'), 'gu');
+}
+
+function hexPattern(hex: string): RegExp {
+  return new RegExp(Array.from(hex, (digit) => anyCase(digit)).join('[\\s:\\-]?'), 'gu');
+}
