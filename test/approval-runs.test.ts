@@ -6,6 +6,7 @@ import { reloadWith } from './support/gateway/reloading.ts';
 import { type Gateway, type GatewayProcess, startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
 import { runCaller, type TaskDocument } from './support/runs/run-caller.ts';
+import { secretConfig } from './support/runs/secret-config.ts';
 import { eachStore, storeUrl, type TestStore } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
 
@@ -38,7 +39,14 @@ async function started(owner: Owner, store: TestStore, { kills = false } = {}) {
       approvals,
       outbound: { allow: [far.authority] },
       store: { url: storeUrl(await store.fresh(owner)) },
-      automations: { secrets: { token: { env: 'TOKEN' } } },
+      automations: {
+        secrets: {
+          token: secretConfig(
+            { env: 'TOKEN' },
+            { destinations: [`${far.url}/`], adapters: ['Local NSO'], places: ['path', 'query', 'body'] },
+          ),
+        },
+      },
     },
     adapters: [{ name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' } }],
     environment: { TOKEN: 'hush-hush-hush' },
