@@ -17,15 +17,16 @@ export function createMask(values: readonly string[]): Mask {
   if (long.length === 0) return (text) => text;
   const spellings = createSpellings(long);
   const numbers = new Set(long);
-  const isPlain = (text: string): boolean => spellings.foundIn(text).length === 0;
-  const token = (written: string): string => {
-    if (!written.startsWith('"')) return numbers.has(written) ? `"${masked}"` : written;
-    if (!written.includes('\\') && isPlain(written)) return written;
-    const value = JSON.parse(written) as string;
-    return isPlain(value) ? written : JSON.stringify(withoutValues(value, spellings));
+  return (text) => {
+    const present = spellings.within(text);
+    return present === undefined ? text : text.replace(tokens, (written) => maskedToken(written, present, numbers));
   };
-  // A text without an escape is itself what its strings mean.
-  return (text) => (!text.includes('\\') && isPlain(text) ? text : text.replace(tokens, token));
+}
+
+function maskedToken(written: string, spellings: Spellings, numbers: ReadonlySet<string>): string {
+  if (!written.startsWith('"')) return numbers.has(written) ? `"${masked}"` : written;
+  const value = written.includes('\\') ? (JSON.parse(written) as string) : written.slice(1, -1);
+  return spellings.foundIn(value).length === 0 ? written : JSON.stringify(withoutValues(value, spellings));
 }
 
 /** Strings and numbers of a valid JSON text. */

@@ -4,7 +4,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { isDestination, type Seal, type SealedDestination, type SealedText } from '#relay/seal.ts';
 import { leavesOf, type Placeholders } from './placeholders.ts';
 import type { SealedSecret, SealedSecrets, SecretUser } from './sealed-secret.ts';
-import { base64At } from './spellings.ts';
+import { createSpellings } from './spellings.ts';
 
 interface SealParts {
   readonly user: SecretUser;
@@ -20,11 +20,12 @@ interface SealParts {
 /** The secrets of one run for one of its calls. */
 export function createSeal({ user, placeholders, secrets, writers, maskText }: SealParts): Seal {
   const { pattern, tag } = placeholders;
+  const isAltered = createAlterations(tag);
   const leaves = (): ReadonlyMap<string, Leaf> => leavesNow(user, placeholders, secrets());
   const found = (text: string): readonly string[] => (text.includes(tag) ? (text.match(pattern) ?? []) : []);
   return {
     refusal(texts, to) {
-      const altered = texts.find(({ text }) => isAltered(text, tag));
+      const altered = texts.find(({ text }) => isAltered(text));
       if (altered !== undefined) return alteredRefusal(altered);
       const known = leaves();
       for (const { place, text } of texts) {
@@ -120,28 +121,18 @@ function notWhole(place: string): GatewayError {
 /** Rounds of percent-encoding that are looked through. */
 const mostRounds = 5;
 
-/** Whether a text has the beginning of placeholders in base64 at any offset, in hexadecimal digits, or in percent-encoding. */
-export function isAltered(text: string, tag: string): boolean {
-  const bytes = Buffer.from(tag);
-  const cores = [0, 1, 2].flatMap((before) => base64At(bytes, before));
-  const hex = bytes.toString('hex');
-  const plain = count(text, tag);
-  let reading = text;
-  for (let round = 0; round <= mostRounds; round += 1) {
-    const compact = reading.replaceAll(/\s|\\[nrt]/gu, '');
-    if (count(reading, tag) > plain || cores.some((core) => compact.includes(core))) return true;
-    if (compact.replaceAll(/[:-]/gu, '').toLowerCase().includes(hex)) return true;
-    const decoded = percentDecoded(reading);
-    if (decoded === reading) return false;
-    reading = decoded;
-  }
-  return false;
-}
-
-function count(text: string, part: string): number {
-  return text.split(part).length - 1;
-}
-
-function percentDecoded(text: string): string {
-  return text.replaceAll(/%([0-9a-f]{2})/giu, (_written, hex) => String.fromCharCode(Number.parseInt(String(hex), 16)));
+/** Makes the test whether a text has the beginning of placeholders in another spelling than their own. */
+function createAlterations(tag: string): (text: string) => boolean {
+  const spellings = createSpellings([tag]);
+  return (text) => {
+    let reading = text;
+    for (let round = 0; round < mostRounds; round += 1) {
+      const found = spellings.foundIn(reading).flatMap((pattern) => reading.match(pattern) ?? []);
+      if (found.some((spelling) => spelling !== tag)) return true;
+      const decoded = reading.replaceAll(/%([0-9a-f]{2})/giu, (_written, hex) => String.fromCharCode(Number.parseInt(String(hex), 16)));
+      if (decoded === reading) return false;
+      reading = decoded;
+    }
+    return false;
+  };
 }

@@ -2,6 +2,8 @@
 export interface Spellings {
   /** What matches the spellings of those values that the text has. */
   foundIn(text: string): readonly RegExp[];
+  /** The spellings of those values that a JSON text may have in its strings. Undefined where it has none of them. */
+  within(jsonText: string): Spellings | undefined;
 }
 
 /**
@@ -9,27 +11,42 @@ export interface Spellings {
  * matter; in hexadecimal; and in base64 at any offset, also with line breaks in it.
  */
 export function createSpellings(values: readonly string[]): Spellings {
-  const spelled = values.map(spellingOf);
+  return spellingsOf(values.map(spellingOf));
+}
+
+function spellingsOf(spelled: readonly Spelled[]): Spellings {
   return {
     foundIn(text) {
-      const read = readings(text);
-      return spelled.flatMap(({ value, encodings }) => [
-        ...(hasValue(read.texts, value) ? [escapedPattern(value)] : []),
-        ...encodings.flatMap(({ needle, reading, pattern }) => (read[reading].includes(needle) ? [pattern] : [])),
-      ]);
+      const read = new Readings(text);
+      return spelled.flatMap((one) => patternsIn(read, one));
+    },
+    within(jsonText) {
+      const read = new Readings(jsonText.includes('\\') ? jsonDecoded(jsonText) : jsonText);
+      const found = spelled.filter((one) => patternsIn(read, one).length > 0);
+      return found.length === 0 ? undefined : spellingsOf(found);
     },
   };
+}
+
+function patternsIn(read: Readings, { value, inForm, encodings }: Spelled): readonly RegExp[] {
+  const isThere = read.texts.some((text) => text.includes(value) || (inForm !== value && text.includes(inForm)));
+  return [
+    ...(isThere ? [escapedPattern(value)] : []),
+    ...encodings.flatMap(({ needle, reading, pattern }) => (read[reading].includes(needle) ? [pattern] : [])),
+  ];
 }
 
 interface Encoding {
   /** What the reading of a text has where the text has the value. */
   readonly needle: string;
-  readonly reading: 'compact' | 'hex';
+  readonly reading: 'compact' | 'lower';
   readonly pattern: RegExp;
 }
 
 interface Spelled {
   readonly value: string;
+  /** A server that decodes a form takes a plus for a blank. */
+  readonly inForm: string;
   readonly encodings: readonly Encoding[];
 }
 
@@ -38,15 +55,19 @@ const shortestCoded = 6;
 
 function spellingOf(value: string): Spelled {
   const bytes = Buffer.from(value);
-  if (bytes.length < shortestCoded) return { value, encodings: [] };
+  const inForm = value.replaceAll('+', ' ');
+  if (bytes.length < shortestCoded) return { value, inForm, encodings: [] };
   const cores = new Set([0, 1, 2].flatMap((before) => base64At(bytes, before)));
   const hex = bytes.toString('hex');
   const encodings = [...cores].map((core): Encoding => ({ needle: core, reading: 'compact', pattern: base64Pattern(core) }));
-  return { value, encodings: [...encodings, { needle: hex, reading: 'hex', pattern: hexPattern(hex) }] };
+  const pairs = hex.match(/../gu) ?? [];
+  const pattern = hexPattern(hex);
+  const inHex = ['', ':', ' ', '-'].map((separator): Encoding => ({ needle: pairs.join(separator), reading: 'lower', pattern }));
+  return { value, inForm, encodings: [...encodings, ...inHex] };
 }
 
 /** The characters of base64 that neighbours change are left out. */
-export function base64At(bytes: Buffer, before: number): readonly string[] {
+function base64At(bytes: Buffer, before: number): readonly string[] {
   const text = Buffer.concat([Buffer.alloc(before), bytes])
     .toString('base64')
     .replace(/=+$/u, '');
@@ -56,27 +77,29 @@ export function base64At(bytes: Buffer, before: number): readonly string[] {
 }
 
 /** A text as it is read by those who know a spelling, so that a value is found without a pattern. */
-interface Readings {
+class Readings {
+  readonly percent: string;
   readonly texts: readonly string[];
-  readonly compact: string;
-  readonly hex: string;
+  #compact: string | undefined;
+  #lower: string | undefined;
+
+  constructor(text: string) {
+    this.percent = percentDecoded(text);
+    const asForm = this.percent.includes('+') ? this.percent.replaceAll('+', ' ') : this.percent;
+    this.texts = [...new Set([text, this.percent, asForm, xmlDecoded(text), jsonDecoded(text)])];
+  }
+
+  get compact(): string {
+    return (this.#compact ??= this.percent.replaceAll(breaks, ''));
+  }
+
+  get lower(): string {
+    return (this.#lower ??= this.percent.toLowerCase());
+  }
 }
 
-function readings(text: string): Readings {
-  const percent = percentDecoded(text);
-  const texts = [text, percent.replaceAll('+', ' '), xmlDecoded(text), jsonDecoded(text)];
-  return { texts: [...new Set(texts)], compact: percent.replaceAll(breaks, ''), hex: percent.replaceAll(separators, '').toLowerCase() };
-}
-
-/** In a form a plus is a blank. */
-function hasValue(texts: readonly string[], value: string): boolean {
-  const inForm = value.replaceAll('+', ' ');
-  return texts.some((text) => text.includes(value) || text.includes(inForm));
-}
-
-/** White space in base64, and line breaks as a JSON text writes them. */
-const breaks = /\s|\\[rnt]/gu;
-const separators = /[\s:-]/gu;
+/** Between two lines of base64, also as a JSON text writes that. */
+const breaks = /(?:[\r\n\t]|\\[rnt]) */gu;
 
 function percentDecoded(text: string): string {
   if (!text.includes('%')) return text;
