@@ -125,6 +125,7 @@ function suiteOf(store: TestStore): void {
     const shown = await read('lea', call);
     assert.deepEqual([shown.call?.route, shown.call?.redacted], ['restAction', true]);
     assert.equal(shown.call?.body, '{"token":"***","n":1.5}');
+    assert.deepEqual(shown.call?.secrets, [{ name: 'token', place: 'body' }]);
     assert.equal((await read('ann', question)).status, 'used');
     assert.equal((await runs.reaches(run, 'waiting')).status, 'waiting');
     await restart();

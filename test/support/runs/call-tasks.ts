@@ -15,6 +15,7 @@ import { createResolver } from '../../../src/outbound/resolver.ts';
 import { newRun } from '../../../src/runs/run-records.test-support.ts';
 import { type CallTaskEnd, type CallTasks, createCallTasks, type RunCall } from '../../../src/runs/tasks/call-tasks.ts';
 import { createSecretValues } from '../../../src/runs/tasks/secret-values.ts';
+import type { RunSecrets } from '../../../src/runs/tasks/run-secrets.ts';
 import type { SealedSecrets } from '../../../src/runs/tasks/sealed-secret.ts';
 import { createLiveParts } from '../../../src/wiring/live-parts.ts';
 import { type FarSide, farSide } from '../far-sides/far-side.ts';
@@ -65,6 +66,8 @@ export interface TaskGateway {
   /** `args`: JSON text, or a value. */
   readonly perform: (name: RunCall['function'], args: unknown, task?: Task) => Promise<CallTaskEnd>;
   readonly fetchDocument: (endpoint: object) => ReturnType<CallTasks['fetch']>;
+  /** What `$secrets.NAME` is in the run. */
+  readonly placeholder: (name: string) => string;
   readonly records: () => Promise<readonly AuditRecord[]>;
 }
 
@@ -139,8 +142,14 @@ ${configuration}`,
       const run = { ...newRun({ id: 'run-1', principal: starter }), authors: [answering(['engineering'])] };
       return tasks.fetch({ run, trace: runTrace, secrets: ofRun, endpoint: JSON.stringify(endpoint) }, new AbortController().signal);
     },
+    placeholder: (name) => placeholderIn(ofRun.variable([]), name),
     records: async () => (await reader.list({ limit: 100 })).list,
   };
+}
+
+function placeholderIn(variable: ReturnType<RunSecrets['variable']>, name: string): string {
+  assert.ok('text' in variable);
+  return (JSON.parse(variable.text) as Readonly<Record<string, string>>)[name] ?? '';
 }
 
 /**
