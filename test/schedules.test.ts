@@ -60,7 +60,13 @@ function gatewayOn(
     await runs.close();
   });
   return {
-    catalogue: createAutomationCatalogue({ database, clock, rights: noRights, whyNotWriter: async () => undefined, refuseAuthor: async () => {} }),
+    catalogue: createAutomationCatalogue({
+      database,
+      clock,
+      rights: noRights,
+      whyNotWriter: async () => undefined,
+      refuseAuthor: async () => {},
+    }),
     runs,
     scheduler,
     database,

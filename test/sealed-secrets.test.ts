@@ -10,8 +10,8 @@ import { runCaller, type SeenRun, type TaskDocument } from './support/runs/run-c
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
 
-// Section 20 of the contract, from outside. The author of the workflows wants the values: he may store any document, has a server of his own, and
-// reads what is posted at the ticket system.
+// Section 20 of the contract, from outside. The author of the workflows wants the values. This person may store any document, has a server,
+// and reads what is posted at the ticket system.
 
 const token = 'c4n4ry-token-of-the-ticket-system';
 const key = 'c4n4ry key/of+the "ticket" <system> & more é';
@@ -83,7 +83,10 @@ const send = (user: string, method: string, target: string, body?: object | stri
   });
 
 let count = 0;
-const documentOf = (tasks: readonly TaskDocument[], { namespace = 'noc', use = ['token', 'key', 'login', 'pair', 'basic'] } = {}) => {
+const documentOf = (
+  tasks: readonly TaskDocument[],
+  { namespace = 'noc', use = ['token', 'key', 'login', 'pair', 'basic'] } = {},
+) => {
   count += 1;
   return {
     document: { dsl: '1.0.3', namespace, name: `w${count}`, version: '1.0.0' },
@@ -155,7 +158,11 @@ test('a secret arrives at its destination in each place that it may have, encode
         {
           ask: {
             call: 'orchestratorAction',
-            with: { adapter: 'Tickets', params: { path: 'api/act', accept: 'application/json' }, body: { k: jq('$secrets.key') } },
+            with: {
+              adapter: 'Tickets',
+              params: { path: 'api/act', accept: 'application/json' },
+              body: { k: jq('$secrets.key') },
+            },
           },
         },
       ],
@@ -168,10 +175,10 @@ test('a secret arrives at its destination in each place that it may have, encode
     return found;
   };
   const encoded = encodeURIComponent(key);
-  const { target, body, header } = requestOf('/api/k/');
-  assert.equal(target, `/api/k/${encoded}?k=${encoded}`);
-  assert.deepEqual(JSON.parse(body.toString()), { k: `<${key}>`, pin: '18446744073709551615', n: 1.5 });
-  assert.equal(header('x-api-key'), 'v1.c4n4ry-password');
+  const inAll = requestOf('/api/k/');
+  assert.equal(inAll.target, `/api/k/${encoded}?k=${encoded}`);
+  assert.deepEqual(JSON.parse(inAll.body.toString()), { k: `<${key}>`, pin: '18446744073709551615', n: 1.5 });
+  assert.equal(inAll.header('x-api-key'), 'v1.c4n4ry-password');
   assert.equal(new URLSearchParams(requestOf('/form').body.toString()).get('k'), key);
   assert.match(requestOf('/xml').body.toString(), /<k>c4n4ry key\/of\+the "ticket" &lt;system(?:>|&gt;) &amp; more é<\/k>/u);
   assert.equal(requestOf('/bearer').header('authorization'), `Bearer ${token}`);
@@ -194,15 +201,27 @@ test('a secret goes to no other destination and into no other place, and nothing
     },
   });
   const attacks: readonly (readonly [what: string, task: TaskDocument, detail: RegExp])[] = [
-    ['his own server', at(`${own.url}/api/`), /"token" does not have this destination: the authentication of a call to http:.*\/api\//u],
-    ['his server in a header', http('get', `${own.url}/api/`, { headers: { Authorization: jq('$secrets.token') } }), /header authorization/u],
+    [
+      'his own server',
+      at(`${own.url}/api/`),
+      /"token" does not have this destination: the authentication of a call to http:.*\/api\//u,
+    ],
+    [
+      'his server in a header',
+      http('get', `${own.url}/api/`, { headers: { Authorization: jq('$secrets.token') } }),
+      /header authorization/u,
+    ],
     ['another path', at(`${tickets.url}/admin`), /destination/u],
     ['a path that only begins so', at(`${tickets.url}/apiary`), /destination/u],
     ['dots', at(`${api}/x/%2e%2e/%2e%2e/admin`), /destination/u],
     ['encoded dots', at(`${api}/%252e%252e/admin`), /destination/u],
     ['dots with parameters', at(`${api}/..;x/admin`), /destination/u],
     ['an encoded slash', at(`${api}/..%2fadmin`), /destination/u],
-    ['a comment that he reads', http('post', `${api}/comments`, { body: { text: jq('$secrets.token') } }), /"token" does not have this place: the body/u],
+    [
+      'a comment that he reads',
+      http('post', `${api}/comments`, { body: { text: jq('$secrets.token') } }),
+      /"token" does not have this place: the body/u,
+    ],
     ['a query', http('get', jq(`"${api}/?q=" + $secrets.token`)), /the query/u],
     ['a query member', http('get', `${api}/`, { query: { q: jq('$secrets.token') } }), /the query/u],
     ['a path segment', http('get', jq(`"${api}/" + $secrets.token`)), /the path/u],
@@ -211,8 +230,16 @@ test('a secret goes to no other destination and into no other place, and nothing
     ['the name of a member', http('post', `${api}/`, { body: jq('{ ($secrets.token): 1 }') }), /the body/u],
     ['the host', http('get', jq('"http://" + $secrets.token + ".example.net/"')), /destination/u],
     ['another adapter instance', adapter('Other'), /the adapter instance "Other"/u],
-    ['a user of restCall', { ask: { call: 'restCall', with: { uri: own.url, verb: 'GET', user: jq('$secrets.token'), password: 'x' } } }, /authentication/u],
-    ['a document', { ask: { call: 'openapi', with: { document: { endpoint: jq(`"${own.url}/?" + $secrets.token`) }, operationId: 'x' } } }, /query/u],
+    [
+      'a user of restCall',
+      { ask: { call: 'restCall', with: { uri: own.url, verb: 'GET', user: jq('$secrets.token'), password: 'x' } } },
+      /authentication/u,
+    ],
+    [
+      'a document',
+      { ask: { call: 'openapi', with: { document: { endpoint: jq(`"${own.url}/?" + $secrets.token`) }, operationId: 'x' } } },
+      /query/u,
+    ],
     ['a part of the placeholder', http('get', `${api}/`, { query: { q: jq('$secrets.token[:30]') } }), /a part of a secret/u],
   ];
   const errors = await errorsOf(attacks.map(([, task]) => task));
@@ -251,16 +278,27 @@ test('a secret in base64, hexadecimal digits or percent-encoding fails its task,
 });
 
 test('what an author makes of a placeholder in any other way tells nothing about the value', async () => {
-  const tellings = ['explode', 'explode | reverse | implode', '[splits("")]', 'ascii_downcase | .[5:20]', 'length', '[explode[] | . + 1] | implode'];
+  const tellings = [
+    'explode',
+    'explode | reverse | implode',
+    '[splits("")]',
+    'ascii_downcase | .[5:20]',
+    'length',
+    '[explode[] | . + 1] | implode',
+  ];
   for (const text of tellings) {
-    const run = await ended([http('post', own.url, { body: { a: jq(`$secrets.token | ${text}`), b: jq('$secrets.login | map_values(length)') } })]);
+    const run = await ended([
+      http('post', own.url, { body: { a: jq(`$secrets.token | ${text}`), b: jq('$secrets.login | map_values(length)') } }),
+    ]);
     assert.equal(run.status, 'completed', `${text}: ${JSON.stringify(run.error)}`);
   }
   assert.equal(own.requests.length, tellings.length);
   for (const request of own.requests) {
     const { a } = JSON.parse(request.body.toString()) as { readonly a: unknown };
-    const codes = Array.isArray(a) ? a.map((each) => (typeof each === 'number' ? String.fromCodePoint(each) : String(each))).join('') : String(a);
-    for (const read of [heard(request), codes, codes.split('').reverse().join('')]) assert.deepEqual(secretsIn(read), []);
+    const codes = Array.isArray(a)
+      ? a.map((each) => (typeof each === 'number' ? String.fromCodePoint(each) : String(each))).join('')
+      : String(a);
+    for (const read of [heard(request), codes, Array.from(codes).toReversed().join('')]) assert.deepEqual(secretsIn(read), []);
   }
 });
 
@@ -278,7 +316,11 @@ test('a redirect is judged as a call of its own: no secret follows it to another
   const post = (path: string): TaskDocument =>
     http('post', `${tickets.url}${path}`, { body: { k: jq('$secrets.key') }, redirect: true });
   const get = (path: string): TaskDocument =>
-    http('get', { uri: `${tickets.url}${path}`, authentication: { bearer: { token: jq('$secrets.token') } } }, { redirect: true });
+    http(
+      'get',
+      { uri: `${tickets.url}${path}`, authentication: { bearer: { token: jq('$secrets.token') } } },
+      { redirect: true },
+    );
   const at = async (task: TaskDocument): Promise<readonly unknown[]> => {
     const { status, error } = await ended([task]);
     return [status, error?.type];
@@ -291,9 +333,15 @@ test('a redirect is judged as a call of its own: no secret follows it to another
   // Another origin gets no credentials, and so none is judged.
   assert.deepEqual(await at(get('/api/away')), ['completed', undefined]);
   assert.match(JSON.stringify(await at(get('/api/token'))), /faulted.*communication/u);
-  assert.deepEqual(own.requests.flatMap((request) => secretsIn(heard(request))), []);
+  assert.deepEqual(
+    own.requests.flatMap((request) => secretsIn(heard(request))),
+    [],
+  );
   const targets = tickets.requests.filter(({ target }) => target === '/api/target');
-  assert.deepEqual([targets[0]?.header('authorization'), JSON.parse(targets[1]?.body.toString() ?? '')], [`Bearer ${token}`, { k: key }]);
+  assert.deepEqual(
+    [targets[0]?.header('authorization'), JSON.parse(targets[1]?.body.toString() ?? '')],
+    [`Bearer ${token}`, { k: key }],
+  );
   assert.ok(!tickets.requests.some(({ target }) => target.startsWith('/admin')));
 });
 
@@ -303,7 +351,9 @@ test('a placeholder that comes from elsewhere fails its task: from a reply, an e
     const { codes } = JSON.parse(body.toString()) as { readonly codes: readonly number[] };
     return jsonReply(JSON.stringify({ back: String.fromCodePoint(...codes) }));
   });
-  const learn = { learn: { call: 'http', with: { method: 'post', endpoint: own.url, body: { codes: jq('$secrets.key | explode') } } } };
+  const learn = {
+    learn: { call: 'http', with: { method: 'post', endpoint: own.url, body: { codes: jq('$secrets.key | explode') } } },
+  };
   const use: TaskDocument = http('post', `${tickets.url}/api/comments`, { body: { text: jq('.back') } });
   const run = await ended([learn, use]);
   assert.deepEqual([run.status, run.error?.type], ['faulted', authorization], JSON.stringify(run.error));
@@ -319,7 +369,14 @@ test('a placeholder that comes from elsewhere fails its task: from a reply, an e
   const listen = { hear: { listen: { to: { one: { with: { type: 'told.v1', subject: 'a' } } } } } };
   const { id } = await runs.start(await stored([learn, listen]));
   await runs.reaches(id, 'waiting');
-  const event = { specversion: '1.0', id: '1', source: 'https://example.net', type: 'told.v1', subject: 'a', data: { text: learned[0] } };
+  const event = {
+    specversion: '1.0',
+    id: '1',
+    source: 'https://example.net',
+    type: 'told.v1',
+    subject: 'a',
+    data: { text: learned[0] },
+  };
   const told = await gateway.send({
     method: 'POST',
     target: '/events',
@@ -344,9 +401,12 @@ test('a placeholder that comes from elsewhere fails its task: from a reply, an e
   assert.deepEqual(tickets.requests.map(heard), []);
 
   // In another run it is text.
-  const other = await ended([http('post', `${tickets.url}/api/comments`, { body: { text: jq('.given'), use: jq('$secrets | length') } })], {
-    given: learned[0],
-  });
+  const other = await ended(
+    [http('post', `${tickets.url}/api/comments`, { body: { text: jq('.given'), use: jq('$secrets | length') } })],
+    {
+      given: learned[0],
+    },
+  );
   assert.equal(other.status, 'completed', JSON.stringify(other.error));
   assert.equal((JSON.parse(tickets.request.body.toString()) as { readonly text: string }).text, learned[0]);
 });
@@ -380,13 +440,16 @@ test('a document is refused when it is stored: for who stores it, for its id, an
       const reply = await send(user, 'POST', target, document);
       if (target.endsWith('check') && reply.status === 404) continue;
       assert.match(reply.text, expected);
-      if (!target.endsWith('check')) assert.deepEqual([reply.status, (reply.json() as { readonly code: string }).code], [400, 'workflow-invalid']);
+      if (!target.endsWith('check'))
+        assert.deepEqual([reply.status, (reply.json() as { readonly code: string }).code], [400, 'workflow-invalid']);
     }
   }
 });
 
 test('an author who is none of the writers of a secret is refused, also where another workflow uses it', async () => {
-  const { document } = JSON.parse(await storedText()) as { readonly document: { readonly namespace: string; readonly name: string } };
+  const { document } = JSON.parse(await storedText()) as {
+    readonly document: { readonly namespace: string; readonly name: string };
+  };
   const workflowId = `${document.namespace}.${document.name}`;
   const inner = { inner: { run: { workflow: { namespace: document.namespace, name: document.name, version: '1.0.0' } } } };
   const outer = documentOf([inner], { namespace: 'lab', use: [] });
@@ -421,7 +484,9 @@ test('a secret that is rotated, taken from its writers or removed is so for runs
   gateway = await startGateway(t, first);
   const runs = runCaller(() => gateway, as('ada'));
   const send = { uri: `${tickets.url}/api/`, authentication: { bearer: { token: jq('.bearer') } } };
-  const listen = (type: string) => ({ [type.slice(0, 3)]: { listen: { to: { one: { with: { type } } } }, output: { as: jq('$input') } } });
+  const listen = (type: string) => ({
+    [type.slice(0, 3)]: { listen: { to: { one: { with: { type } } } }, output: { as: jq('$input') } },
+  });
   const document = {
     document: { dsl: '1.0.3', namespace: 'noc', name: 'rotated', version: '1.0.0' },
     use: { secrets: ['token'] },

@@ -25,8 +25,8 @@ function spanText(milliseconds: number): string {
 }
 
 /**
- * Characters that change how others look, or that are invisible: controls but line breaks and tabs, those of the direction of text, those that
- * a font may leave out, and every blank but the space. Each is shown by its number, so that a text says what it is.
+ * Characters that change how others look, or that are invisible. Those are controls but line breaks and tabs, and those of
+ * the direction of text. A font may leave others out. Every blank but the space is one of them. Each is shown by its number, so that a text says what it is.
  */
 const unseen =
   /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Cf}\p{Cs}\p{Zl}\p{Zp}[\p{Zs}--[ ]][\p{Cc}--[\n\r\t]]\u2800\u{1d159}]/gv;

@@ -49,13 +49,16 @@ export function storedCall(
   const shown = JSON.stringify(shownCall(call));
   const masked = mask(shown);
   const given = bodyOf(call);
-  const text = given?.toString();
-  const maskedText = text === undefined ? undefined : mask(text);
-  const isBodyMasked = maskedText !== text;
-  return {
-    call: { ...(JSON.parse(masked) as StoredCall), redacted: masked !== shown || isBodyMasked || secrets.length > 0, ...(secrets.length > 0 && { secrets }) },
-    body: isBodyMasked && maskedText !== undefined ? Buffer.from(maskedText) : given,
-  };
+  const body = given && maskedBody(given, mask);
+  const redacted = masked !== shown || body !== given || secrets.length > 0;
+  return { call: { ...(JSON.parse(masked) as StoredCall), redacted, ...(secrets.length > 0 && { secrets }) }, body };
+}
+
+/** The same buffer where nothing of it is masked. */
+function maskedBody(body: Buffer, mask: (text: string) => string): Buffer {
+  const text = body.toString();
+  const masked = mask(text);
+  return masked === text ? body : Buffer.from(masked);
 }
 
 function shownCall(call: Call): object {

@@ -32,7 +32,10 @@ interface Delegation {
  * A deletion decides too, since another automation could get the name. Throws `workflow-invalid` (400) where the principal would be author of what
  * uses a secret without being one of its writers.
  */
-export async function refuseDelegation({ whyNotWriter: whyNot, refuseAuthor }: DelegationNeeds, change: Delegation): Promise<void> {
+export async function refuseDelegation(
+  { whyNotWriter: whyNot, refuseAuthor }: DelegationNeeds,
+  change: Delegation,
+): Promise<void> {
   const { principal, current, next } = change;
   const what = decision(change);
   if (what === undefined) return;

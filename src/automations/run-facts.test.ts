@@ -26,7 +26,7 @@ function catalogueOn(database: Database): AutomationCatalogue {
     clock: systemClock,
     rights: noRights,
     whyNotWriter: () => Promise.resolve(undefined),
-      refuseAuthor: () => Promise.resolve(),
+    refuseAuthor: () => Promise.resolve(),
   });
 }
 

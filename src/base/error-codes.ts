@@ -1,7 +1,7 @@
 /**
  * Every error that the gateway can answer with: HTTP status and title by `code`. http/documentation/openapi-error-guide.ts says what
  * each means for a caller. The table is closed: a test compares it with docs/reference/errors.md, and OpenAPI is made from it. The audit log
- * alone has `no-dry-run`.
+ * alone has `no-dry-run`, and runs alone fail with `secret-altered`.
  * 4xx is a fault of the request, 502 and 504 of the far side. With 503 the gateway or an adapter cannot take the call now.
  */
 export const errorCodes = {

@@ -1,6 +1,6 @@
 /**
- * Source of a pattern without regard to case, for JavaScript and for jq: a percent-encoded path segment that a server could read as `.` or
- * `..`, or as a path with such a segment. A server may decode more than once, take `\` for `/`, end at NUL or at a decoded `?`, and drop
+ * Source of a pattern for JavaScript and for jq, in any case of letters. It matches a percent-encoded path segment that a server could read as
+ * `.` or `..`, or as a path with such a segment. A server may decode more than once, take `\` for `/`, end at NUL or at a decoded `?`, and drop
  * `;parameters` and blanks.
  */
 export const climbingSegment = climbing();

@@ -1,7 +1,7 @@
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Checked } from '#relay/checked.ts';
-import type { OrchestratorParams, PassedOnHeaders, RequestParams } from '#relay/orchestrator-request.ts';
 import { orchestratorTexts } from '#relay/orchestrator-call.ts';
+import type { OrchestratorParams, PassedOnHeaders, RequestParams } from '#relay/orchestrator-request.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 import type { CheckedRestCall } from '#relay/rest-call-request.ts';
 import type { SealedText } from '#relay/seal.ts';

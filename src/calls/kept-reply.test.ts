@@ -53,7 +53,10 @@ test('a kept error is the error of the far side again, with all that its caller 
 test('a kept reply and a kept error have no secret: text and other bytes are masked', () => {
   const mask = (text: string): string => text.replaceAll('hush', '***');
   const address = 'https://a.example/hush';
-  for (const body of [Buffer.from('{"é":"hush"}'), Buffer.concat([Buffer.from([0xff, 0x00]), Buffer.from('hush'), Buffer.from([0xfe])])]) {
+  for (const body of [
+    Buffer.from('{"é":"hush"}'),
+    Buffer.concat([Buffer.from([0xff, 0x00]), Buffer.from('hush'), Buffer.from([0xfe])]),
+  ]) {
     const kept = keptOf({ reply: { ...reply(body), address } }, mask);
     assert.ok(kept !== undefined && !kept.includes('hush'));
     const { answer } = readKeptReply(kept);

@@ -104,7 +104,8 @@ export const namedSecrets: Shape<Readonly<Record<string, SealedSecretConfig>>> =
       } else if (found.has(key)) at.reading.problem(keyPlace, 'is given twice; keep one');
       else {
         const named = { ...value, path: memberPath(at.path, key) };
-        if (isOldForm(named)) at.reading.problem(named, `is the form of an earlier version, which named no destination; write ${example}`);
+        if (isOldForm(named))
+          at.reading.problem(named, `is the form of an earlier version, which named no destination; write ${example}`);
         else {
           const read = await sealedSecret.read(named);
           if (read !== undefined) found.set(key, read);

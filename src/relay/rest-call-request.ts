@@ -35,9 +35,7 @@ export function judgeRestCall(request: Readonly<Record<string, unknown>>): Judge
   const problems: RequestProblem[] = [];
   const read = typeof uri === 'string' ? readDestination(uri) : undefined;
   if (read !== undefined && 'problem' in read) problems.push({ pointer: '/uri', detail: read.problem });
-  problems.push(...credentialProblems(user, password));
-  if (typeof token === 'string' && !/^[\x21-\x7e]+$/u.test(token))
-    problems.push({ pointer: '/token', detail: 'has a character that is not visible ASCII' });
+  problems.push(...credentialProblems(user, password), ...tokenProblems(token));
   if (typeof headers === 'object' && headers !== null && !Array.isArray(headers)) {
     problems.push(
       ...headerProblems(headers as Record<string, unknown>),
@@ -57,7 +55,10 @@ function conflicts(
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     if (lower === 'authorization' && ['user', 'password', 'token'].some((name) => request[name] !== undefined)) {
-      problems.push({ pointer: pointerTo('/headers', name), detail: 'conflicts with other credentials of the call; give one or the other' });
+      problems.push({
+        pointer: pointerTo('/headers', name),
+        detail: 'conflicts with other credentials of the call; give one or the other',
+      });
     }
     const detail =
       lower === 'content-type' && request['body'] !== undefined && typeof value === 'string'
@@ -66,6 +67,11 @@ function conflicts(
     if (detail !== undefined) problems.push({ pointer: pointerTo('/headers', name), detail });
   }
   return problems;
+}
+
+function tokenProblems(token: unknown): readonly RequestProblem[] {
+  if (typeof token !== 'string' || /^[\x21-\x7e]+$/u.test(token)) return [];
+  return [{ pointer: '/token', detail: 'has a character that is not visible ASCII' }];
 }
 
 function credentialProblems(user: unknown, password: unknown): readonly RequestProblem[] {

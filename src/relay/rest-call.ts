@@ -112,34 +112,37 @@ async function followed(options: {
   try {
     for (let redirects = 0; ; redirects += 1) {
       const { origin } = hop.url;
-      const reply = await sender.send(
-        {
-          origin,
-          method: hop.method,
-          ...openedHop(hop, seal, { credentials, body: request.body }),
-          caller,
-          stateChanging: hop.method !== 'GET',
-          timeouts: limits.timeouts,
-          responseLimit: limits.responseLimit,
-        },
-        scope,
-      );
+      const { timeouts, responseLimit } = limits;
+      const opened = openedHop(hop, seal, { credentials, body: request.body });
+      const stateChanging = hop.method !== 'GET';
+      const sent = { origin, method: hop.method, ...opened, caller, stateChanging, timeouts, responseLimit };
+      const reply = await sender.send(sent, scope);
       const location = limits.redirects === 0 ? undefined : redirectOf(reply);
       if (location === undefined) return { reply, url: hop.url };
       reply.discard();
       answered ??= reply.status;
       if (redirects === limits.redirects) throw tooManyRedirects(limits);
-      if (seal.gives(String(location))) throw givesSecret();
-      hop = nextHop(hop, reply.status, location);
+      hop = allowedHop(hop, { ...reply, location }, { refuseHop, seal });
       if (hop.url.origin !== origin) credentials = undefined;
-      const refusal = refuseHop(hop);
-      if (refusal !== undefined) throw refusal;
       // The address may be another far side, so it goes on record before the call leaves for it.
       if (hop.method !== 'GET') await options.record.redirected(hop.url.href);
     }
   } catch (failure) {
     throw answered === undefined ? failure : failureAfterRedirect(options.first.method, answered, failure);
   }
+}
+
+/** The next request, which its role and the outbound policy allow. */
+function allowedHop(
+  hop: Hop,
+  { status, location }: { readonly status: number; readonly location: Parameters<typeof nextHop>[2] },
+  { refuseHop, seal }: { readonly refuseHop: (hop: Hop) => GatewayError | undefined; readonly seal: Seal },
+): Hop {
+  if (seal.gives([location].flat().join())) throw givesSecret();
+  const next = nextHop(hop, status, location);
+  const refusal = refuseHop(next);
+  if (refusal !== undefined) throw refusal;
+  return next;
 }
 
 /** Where the reply redirects to, if it does. */

@@ -28,7 +28,7 @@ function credentialTexts({ user = '', password = '', token = '' }: Credentials):
 }
 
 /** A request as it leaves. */
-export interface OpenedHop {
+interface OpenedHop {
   readonly path: string;
   readonly headers: readonly string[];
   readonly body: Buffer | undefined;
@@ -91,7 +91,7 @@ function unsendable({ pointer, detail }: RequestProblem): GatewayError {
   return new GatewayError('invalid-request', `The call cannot be sent with its secrets: ${pointer} ${detail}.`);
 }
 
-/** A value stays in its segment, whatever it is. */
+/** Every value stays in its segment of the path. */
 export function openedPath(address: string, seal: Seal): string {
   const at = address.indexOf('?');
   const [path, query] = at < 0 ? [address, ''] : [address.slice(0, at), address.slice(at)];

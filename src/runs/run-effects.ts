@@ -102,7 +102,10 @@ function withSecrets(
 }
 
 /** The arguments, in which placeholders may be. */
-async function argument(working: Evaluating, given: Argument): Promise<{ readonly text: string } | { readonly error: EffectError }> {
+async function argument(
+  working: Evaluating,
+  given: Argument,
+): Promise<{ readonly text: string } | { readonly error: EffectError }> {
   if ('value' in given) return { text: given.value };
   const answer = await evaluated(working, given.evaluation);
   if ('error' in answer) return answer;

@@ -5,9 +5,8 @@ import type { StoreOptions } from '#database/database.ts';
 import { createExpressionPool } from '#workflows/expression-pool.ts';
 import { readWorkflow } from '#workflows/read-workflow.ts';
 import type { Workflow } from '#workflows/workflow.ts';
-import { createSecretValues } from './tasks/secret-values.ts';
-import { sealedSecret } from '../../test/support/runs/sealed-secret.ts';
 import { noApprovalTasks } from '../../test/support/runs/no-approvals.ts';
+import { sealedSecret } from '../../test/support/runs/sealed-secret.ts';
 import type { TestStore } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
 import type { OutsideResult } from './interpreter/run-events.ts';
@@ -17,6 +16,7 @@ import type { NewRun, StoredRun, TaskRecord } from './run-records.ts';
 import { createRunStore, type RunStore } from './run-store.ts';
 import type { RunTools } from './run-tools.ts';
 import type { RunCall } from './tasks/call-tasks.ts';
+import { createSecretValues } from './tasks/secret-values.ts';
 
 const head = (name: string, version = '1.0.0'): string =>
   `document: { dsl: 1.0.3, namespace: test, name: ${name}, version: ${version} }\n`;

@@ -4,7 +4,7 @@ import type { NewEvent, NewRun, RunCommand, RunWrite } from './run-records.ts';
 import type { RunSecrets } from './tasks/run-secrets.ts';
 
 /**
- * Only expressions of the document make placeholders. What comes from elsewhere and has one fails its task: otherwise a far side, a sender of events
+ * Only expressions of the document make placeholders. What comes from elsewhere and has one fails its task. Otherwise a far side, a sender of events
  * or a person could have the run put a secret where they read it.
  */
 export function withoutPlaceholders(event: RunEvent, secrets: RunSecrets): RunEvent {

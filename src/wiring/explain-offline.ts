@@ -12,8 +12,8 @@ import { refusalBeforeLookup } from '#outbound/connector.ts';
 import { createDestinationPolicy } from '#outbound/destination-policy.ts';
 import { explainStoring } from '#workflows/explain-storing.ts';
 import { createReadingThreads } from '#workflows/reading-threads.ts';
-import { checkDocument } from '#workflows/workflow-catalogue.ts';
 import { createSecretUse } from '#workflows/secret-use.ts';
+import { checkDocument } from '#workflows/workflow-catalogue.ts';
 import { createWritingRight } from '#workflows/writing-right.ts';
 
 /**

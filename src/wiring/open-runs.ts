@@ -34,8 +34,8 @@ import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
 import { reachedWorkflows } from '#workflows/workflow-pins.ts';
 import type { WorkflowStore } from '#workflows/workflow-store.ts';
 import type { WritingRight } from '#workflows/writing-right.ts';
-import type { Approvals } from './open-approvals.ts';
 import type { LiveParts } from './live-parts.ts';
+import type { Approvals } from './open-approvals.ts';
 import { peopleFor } from './people-for.ts';
 
 interface OpenRunsOptions {
@@ -142,11 +142,7 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
   };
 }
 
-function toolsOf(
-  started: AsyncDisposableStack,
-  store: RunStore,
-  options: OpenRunsOptions,
-): RunTools {
+function toolsOf(started: AsyncDisposableStack, store: RunStore, options: OpenRunsOptions): RunTools {
   const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas, people } = options;
   const expressions = started.adopt(createExpressionPool({ threads: expressionsAtOnce }), (pool) => pool.close());
   const secrets = createSecretValues(() => options.live.secrets());

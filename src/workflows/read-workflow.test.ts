@@ -192,8 +192,27 @@ describe('an address', () => {
 
   test('has no value that leaves its segment of the path, in any spelling of dots', async () => {
     const climbing = [
-      '', '.', '..', '%2e', '%2E.', '.%252e', '%25252e%2e', '%u002e%u002e', '../..', 'a/../b', 'a\\..\\b', '..;x', '..\0', '..?', '..#',
-      '%2e%2e%2fadmin', '%c0%ae%c0%ae', '..%5cx', '.. ', ' ..', '..\n',
+      '',
+      '.',
+      '..',
+      '%2e',
+      '%2E.',
+      '.%252e',
+      '%25252e%2e',
+      '%u002e%u002e',
+      '../..',
+      'a/../b',
+      'a\\..\\b',
+      '..;x',
+      '..\0',
+      '..?',
+      '..#',
+      '%2e%2e%2fadmin',
+      '%c0%ae%c0%ae',
+      '..%5cx',
+      '.. ',
+      ' ..',
+      '..\n',
     ];
     for (const value of climbing) {
       for (const path of ['{a}', 'x/{a}/y', '{a}{b}', '.{a}{b}']) {

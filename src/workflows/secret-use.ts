@@ -47,7 +47,8 @@ export function createSecretUse({
       if (Object.keys(rules()).length === 0) return;
       for (const { pin } of (await reachedWorkflows(store, workflow)) ?? []) {
         const reason = await whyNot(pin, [person]);
-        if (reason !== undefined) throw new GatewayError('workflow-invalid', `You may not be author of what runs this workflow: ${reason}`);
+        if (reason !== undefined)
+          throw new GatewayError('workflow-invalid', `You may not be author of what runs this workflow: ${reason}`);
       }
     },
   };

@@ -6,6 +6,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { documentDigest } from './document-digest.ts';
 import type { WorkflowProblem } from './reader/reading.ts';
 import type { ReadingThreads, WorkflowFacts, WorkflowJudgement } from './reading-threads.ts';
+import type { SecretUse } from './secret-use.ts';
 import type {
   StoredWorkflow,
   WorkflowMediaType,
@@ -14,7 +15,6 @@ import type {
   WorkflowUse,
   WorkflowVersion,
 } from './workflow-store.ts';
-import type { SecretUse } from './secret-use.ts';
 import type { MissingRight, WritingRight } from './writing-right.ts';
 
 /** A document as its writer sent it. */
@@ -178,7 +178,8 @@ function createTakings({
         await refuse(principal, 'takeWorkflow', found);
         for (const pin of found) {
           const reason = await secretUse.whyNot(pin, [principal]);
-          if (reason !== undefined) throw new GatewayError('workflow-invalid', `You may not be storer of this workflow: ${reason}`);
+          if (reason !== undefined)
+            throw new GatewayError('workflow-invalid', `You may not be storer of this workflow: ${reason}`);
         }
       }),
     async removeTombstone({ principal, ...name }) {

@@ -40,7 +40,7 @@ export function workflowRow({
   functions,
   workflows,
   calls,
-  secrets: _,
+  secrets: _secrets,
   storers,
   ...workflow
 }: StoredWorkflow) {

@@ -76,7 +76,9 @@ function Call({ call }: { readonly call: ApprovalCall }): JSX.Element {
           ['Route', route],
           ['Adapter', adapter],
           ['User', user],
-          ...(secrets.length === 0 ? [] : [['Secrets', secrets.map(({ name, place }) => `${name} (${place})`).join(', ')] as const]),
+          ...(secrets.length === 0
+            ? []
+            : [['Secrets', secrets.map(({ name, place }) => `${name} (${place})`).join(', ')] as const]),
           ...Object.entries(headers).map(([name, value]) => [name, value] as const),
         ]}
       />

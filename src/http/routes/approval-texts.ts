@@ -57,7 +57,13 @@ function shownCall({ body }: Approval, call: NonNullable<Approval['call']>) {
     call.operation === 'restCall'
       ? { method, path: call.uri, headers: call.headers, ...(call.user !== undefined && { user: call.user }) }
       : { adapter: call.adapter, method, path: call.path, headers: headersOf(call) };
-  return { route, ...place, ...(body !== undefined && textOf(leavingBody(body, call))), redacted, ...(secrets.length > 0 && { secrets: [...secrets] }) };
+  return {
+    route,
+    ...place,
+    ...(body !== undefined && textOf(leavingBody(body, call))),
+    redacted,
+    ...(secrets.length > 0 && { secrets: [...secrets] }),
+  };
 }
 
 /** The bytes that leave, where the caller's JSON text is sent as another type. */

@@ -90,7 +90,10 @@ function notePath(
     if (parameter.in !== 'path' || value === undefined) continue;
     const climbs = segments.some((segment, index) => written[index]?.includes(`{${name}}`) && leavesItsSegment(segment));
     if (climbs || joined(parameter, value) === '')
-      problems.add('/parameters', `has a value in ${JSON.stringify(name)} that is empty, or that leads out of its segment of the path`);
+      problems.add(
+        '/parameters',
+        `has a value in ${JSON.stringify(name)} that is empty, or that leads out of its segment of the path`,
+      );
   }
 }
 

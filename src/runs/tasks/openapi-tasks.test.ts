@@ -101,7 +101,8 @@ test('a path parameter that is empty, or that leads out of its segment, fails th
       String(name),
     );
   assert.equal(calls.length, 0);
-  for (const name of ['..a', 'a..b', '...', 'ge-0/0/0.1', '.well-known']) outputOf(await call('getDevice', JSON.stringify({ name })));
+  for (const name of ['..a', 'a..b', '...', 'ge-0/0/0.1', '.well-known'])
+    outputOf(await call('getDevice', JSON.stringify({ name })));
   assert.equal(calls.length, 5);
 });
 

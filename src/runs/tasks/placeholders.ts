@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 const tagLength = 20;
 const leafLength = 20;
 
-/** A part of a secret that a placeholder stands for. */
+/** A part of a secret that has a placeholder. */
 export interface Leaf {
   readonly secret: string;
   /** JSON pointer into the object that the secret is; empty: the whole text. */
@@ -26,7 +26,8 @@ export interface Placeholders {
 
 /** `seed`: of the run, which no expression and no reader sees. */
 export function createPlaceholders(seed: string): Placeholders {
-  const derived = (what: string, length: number): string => lettersAndDigits(createHmac('sha256', seed).update(what).digest('hex'), length);
+  const derived = (what: string, length: number): string =>
+    lettersAndDigits(createHmac('sha256', seed).update(what).digest('hex'), length);
   // A letter first: a JSON number never has it.
   const tag = `s${derived('secrets', tagLength - 1)}`;
   const of = ({ secret, pointer }: Leaf): string => `${tag}${derived(JSON.stringify([secret, pointer]), leafLength)}`;
@@ -41,8 +42,8 @@ export function createPlaceholders(seed: string): Placeholders {
 }
 
 /** No JSON pointer: the parts of `username:password`. */
-export const userPart = 'username';
-export const passwordPart = 'password';
+const userPart = 'username';
+const passwordPart = 'password';
 
 /** In lower case: a host name is compared in any case. */
 function lettersAndDigits(hex: string, length: number): string {
@@ -71,7 +72,7 @@ function variableOf(value: Json | undefined, placeholder: (pointer: string) => s
   if (Array.isArray(value)) return `[${value.map((item, index) => variableOf(item, placeholder, `${at}/${index}`)).join(',')}]`;
   if (typeof value !== 'object') return JSON.stringify(placeholder(at));
   const members = Object.entries(value).map(
-    ([name, inner]) => `${JSON.stringify(name)}:${variableOf(inner as Json, placeholder, `${at}/${escaped(name)}`)}`,
+    ([name, inner]) => `${JSON.stringify(name)}:${variableOf(inner, placeholder, `${at}/${escaped(name)}`)}`,
   );
   return `{${members.join(',')}}`;
 }
@@ -88,7 +89,7 @@ export function leavesOf(text: string): ReadonlyMap<string, string> {
     if (value === null) return;
     if (typeof value !== 'object') leaves.set(at, String(value));
     else if (Array.isArray(value)) for (const [index, item] of value.entries()) note(item as Json, `${at}/${index}`);
-    else for (const [name, inner] of Object.entries(value)) note(inner as Json, `${at}/${escaped(name)}`);
+    else for (const [name, inner] of Object.entries(value)) note(inner, `${at}/${escaped(name)}`);
   };
   note(object ?? text, '');
   const colon = text.indexOf(':');

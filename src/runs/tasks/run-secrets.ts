@@ -7,10 +7,7 @@ import { createSeal } from './seal.ts';
 import type { SealedSecrets, SecretUser } from './sealed-secret.ts';
 
 /** `$secrets` as JSON text; else the names that are not configured, or why the workflow may not have one: a sentence. */
-export type SecretsVariable =
-  | { readonly text: string }
-  | { readonly missing: readonly string[] }
-  | { readonly refused: string };
+export type SecretsVariable = { readonly text: string } | { readonly missing: readonly string[] } | { readonly refused: string };
 
 /** The secrets of one run. It works with placeholders, and the values go into its calls alone. */
 export interface RunSecrets {
@@ -19,7 +16,7 @@ export interface RunSecrets {
   /** Whether a JSON text has a placeholder of the run, as it is or in base64, hexadecimal digits or percent-encoding. */
   isIn(jsonText: string): boolean;
   /** The JSON text as readers see it: `***` in place of placeholders. */
-  hide(jsonText: string): string;
+  readonly hide: Mask;
   /** What lets a call carry them. `writers`: everybody who wrote the document, or is author of the automation. */
   seal(writers: readonly Principal[]): Seal;
 }
@@ -62,12 +59,12 @@ export function createRunSecrets(user: SecretUser, { secrets, maskText }: RunSec
 
 function withoutSecrets(maskText: RunSecretsNeeds['maskText']): RunSecrets {
   return {
-  variable: ([name]) =>
-    name === undefined ? { text: '{}' } : { refused: `The document does not list the secret "${name}" in use.secrets.` },
-  isIn: () => false,
-  hide: (text) => text,
-  seal: () => ({ ...noSeal, shown: maskText }),
-};
+    variable: ([name]) =>
+      name === undefined ? { text: '{}' } : { refused: `The document does not list the secret "${name}" in use.secrets.` },
+    isIn: () => false,
+    hide: (text) => text,
+    seal: () => ({ ...noSeal, shown: maskText }),
+  };
 }
 
 /** The member for `$secrets.NAME`, and the one that `authentication.basic.use` reads for `username:password`. */

@@ -42,7 +42,9 @@ export function createSeal({ user, placeholders, secrets, writers, maskText }: S
     },
     carried(texts) {
       const known = leaves();
-      const carried = texts.flatMap(({ place, text }) => found(text).map((each) => ({ name: known.get(each)?.name ?? '', place })));
+      const carried = texts.flatMap(({ place, text }) =>
+        found(text).map((each) => ({ name: known.get(each)?.name ?? '', place })),
+      );
       return [...new Map(carried.map((each) => [JSON.stringify(each), each])).values()];
     },
     open(text, encode = (value) => value) {
@@ -61,7 +63,7 @@ interface Leaf {
   readonly value: string;
 }
 
-/** What each placeholder stands for now. */
+/** The values of now, by their placeholders. */
 function leavesNow({ names }: SecretUser, placeholders: Placeholders, secrets: SealedSecrets): ReadonlyMap<string, Leaf> {
   const leaves = new Map<string, Leaf>();
   for (const name of names) {
@@ -105,7 +107,11 @@ function shownDestination(to: SealedDestination): string {
 }
 
 function placeWord(place: string): string {
-  return place.startsWith('header:') ? `the header ${place.slice('header:'.length)}` : place.startsWith('the ') ? place : `the ${place}`;
+  return place.startsWith('header:')
+    ? `the header ${place.slice('header:'.length)}`
+    : place.startsWith('the ')
+      ? place
+      : `the ${place}`;
 }
 
 function alteredRefusal({ place }: SealedText): GatewayError {
@@ -129,7 +135,9 @@ function createAlterations(tag: string): (text: string) => boolean {
     for (let round = 0; round < mostRounds; round += 1) {
       const found = spellings.foundIn(reading).flatMap((pattern) => reading.match(pattern) ?? []);
       if (found.some((spelling) => spelling !== tag)) return true;
-      const decoded = reading.replaceAll(/%([0-9a-f]{2})/giu, (_written, hex) => String.fromCharCode(Number.parseInt(String(hex), 16)));
+      const decoded = reading.replaceAll(/%([0-9a-f]{2})/giu, (_written, hex) =>
+        String.fromCharCode(Number.parseInt(String(hex), 16)),
+      );
       if (decoded === reading) return false;
       reading = decoded;
     }

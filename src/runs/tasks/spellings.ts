@@ -7,8 +7,8 @@ export interface Spellings {
 }
 
 /**
- * The spellings of values: as they are, in a JSON text, percent-encoded, in a form and in XML, in capital or small letters where those do not
- * matter; in hexadecimal; and in base64 at any offset, also with line breaks in it.
+ * The spellings of values: as they are, in a JSON text, percent-encoded, in a form and in XML. Further ones are hexadecimal digits, and base64 at any
+ * offset, also with line breaks in it. Capital and small letters are the same where an encoding takes them for that.
  */
 export function createSpellings(values: readonly string[]): Spellings {
   return spellingsOf(values.map(spellingOf));
@@ -50,7 +50,7 @@ interface Spelled {
   readonly encodings: readonly Encoding[];
 }
 
-/** Bytes from which on the base64 or the hexadecimal digits of a value are looked for: those of a shorter one may be part of any other. */
+/** Bytes from which on encoded values are looked for. The base64 or the digits of a shorter one may be part of any others. */
 const shortestCoded = 6;
 
 function spellingOf(value: string): Spelled {
@@ -148,7 +148,8 @@ function escapedCharacter(character: string): string {
   const point = character.codePointAt(0) ?? 0;
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
   const name = Object.keys(xmlNames).find((each) => xmlNames[each] === character);
-  const short = Object.keys(jsonEscapes).find((each) => jsonEscapes[each] === character) ?? ('"\\/'.includes(character) && character);
+  const short =
+    Object.keys(jsonEscapes).find((each) => jsonEscapes[each] === character) ?? ('"\\/'.includes(character) && character);
   const alternatives = [
     RegExp.escape(character),
     Array.from(Buffer.from(character), (byte) => `%${anyCase(byte.toString(16).padStart(2, '0'))}`).join(''),

@@ -14,15 +14,15 @@ import type { Database } from '../../../src/database/database.ts';
 import { createResolver } from '../../../src/outbound/resolver.ts';
 import { newRun } from '../../../src/runs/run-records.test-support.ts';
 import { type CallTaskEnd, type CallTasks, createCallTasks, type RunCall } from '../../../src/runs/tasks/call-tasks.ts';
-import { createSecretValues } from '../../../src/runs/tasks/secret-values.ts';
 import type { RunSecrets } from '../../../src/runs/tasks/run-secrets.ts';
 import type { SealedSecrets } from '../../../src/runs/tasks/sealed-secret.ts';
+import { createSecretValues } from '../../../src/runs/tasks/secret-values.ts';
 import { createLiveParts } from '../../../src/wiring/live-parts.ts';
 import { type FarSide, farSide } from '../far-sides/far-side.ts';
 import { sqliteStore } from '../stores/stores.ts';
 import { temporaryFile } from '../temporary-file.ts';
-import { sealedSecret } from './sealed-secret.ts';
 import { noApprovalGate, noApprovalTasks } from './no-approvals.ts';
+import { sealedSecret } from './sealed-secret.ts';
 
 /** A trace that all calls of the harness belong to. */
 export const runTrace = continueTrace(undefined);
@@ -120,7 +120,11 @@ ${configuration}`,
     secrets: values,
     approvals: noApprovalTasks,
     people: {
-      standing: async ({ authors = [] }) => ({ answerable: authors.map(withRoles), writers: authors.map(withRoles), involved: [] }),
+      standing: async ({ authors = [] }) => ({
+        answerable: authors.map(withRoles),
+        writers: authors.map(withRoles),
+        involved: [],
+      }),
     },
   });
   return {
@@ -140,7 +144,10 @@ ${configuration}`,
     },
     fetchDocument: (endpoint) => {
       const run = { ...newRun({ id: 'run-1', principal: starter }), authors: [answering(['engineering'])] };
-      return tasks.fetch({ run, trace: runTrace, secrets: ofRun, endpoint: JSON.stringify(endpoint) }, new AbortController().signal);
+      return tasks.fetch(
+        { run, trace: runTrace, secrets: ofRun, endpoint: JSON.stringify(endpoint) },
+        new AbortController().signal,
+      );
     },
     placeholder: (name) => placeholderIn(ofRun.variable([]), name),
     records: async () => (await reader.list({ limit: 100 })).list,

@@ -141,7 +141,7 @@ export async function runServer(
     clock,
     rights: noRights,
     whyNotWriter: () => Promise.resolve(undefined),
-      refuseAuthor: () => Promise.resolve(),
+    refuseAuthor: () => Promise.resolve(),
   });
   return {
     port,
