@@ -1,10 +1,9 @@
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Checked } from '#relay/checked.ts';
-import { orchestratorTexts } from '#relay/orchestrator-call.ts';
 import type { OrchestratorParams, PassedOnHeaders, RequestParams } from '#relay/orchestrator-request.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 import type { CheckedRestCall } from '#relay/rest-call-request.ts';
-import type { SealedText } from '#relay/seal.ts';
+import { orchestratorTexts, type SealedText } from '#relay/seal.ts';
 import { restCallTexts } from '#relay/sealed-rest-call.ts';
 
 /** What a principal asks the gateway to send. Its entrance has held the arguments against their schema, and had them checked. */

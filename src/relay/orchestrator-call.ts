@@ -8,7 +8,7 @@ import type { OrchestratorParams, PassedOnHeaders } from './orchestrator-request
 import { decideDestination } from './path-decision.ts';
 import type { CallOperation, RelayedCall } from './relayed-call.ts';
 import { isEmptyObject, writeRequestBody } from './request-body.ts';
-import { addressTexts, bodyTexts, headerTexts, inJson, noSeal, type Seal, type SealedText } from './seal.ts';
+import { inJson, noSeal, orchestratorTexts, type Seal } from './seal.ts';
 import { openedHeaders, openedPath } from './sealed-rest-call.ts';
 
 type OrchestratorOperation = Exclude<CallOperation, 'restCall'>;
@@ -67,16 +67,6 @@ export function orchestratorCall(call: OrchestratorCall): RelayedCall {
       return reply;
     },
   };
-}
-
-/** What of a call to an orchestrator may have placeholders. */
-export function orchestratorTexts({
-  params: { path, accept, contentType: type },
-  passedOn = {},
-  body,
-}: Partial<Pick<OrchestratorCall, 'passedOn' | 'body'>> & Pick<OrchestratorCall, 'params'>): readonly SealedText[] {
-  const headers = ['Accept', accept, ...(type === undefined ? [] : ['Content-Type', type]), ...Object.entries(passedOn).flat()];
-  return [...addressTexts(path), ...headerTexts(headers), ...bodyTexts(body)];
 }
 
 /** The secrets go in as the last thing before the call leaves. The path that comes of it is judged again. */

@@ -1,5 +1,6 @@
 import { matchesPaths } from '#adapters/path-rights.ts';
 import type { GatewayError } from '#base/gateway-error.ts';
+import type { OrchestratorParams, PassedOnHeaders } from './orchestrator-request.ts';
 
 /** A part of a call, with placeholders in place of secrets. */
 export interface SealedText {
@@ -70,6 +71,20 @@ export function headerTexts(headers: readonly string[]): readonly SealedText[] {
 
 export function bodyTexts(body: Buffer | undefined): readonly SealedText[] {
   return body === undefined ? [] : [{ place: 'body', text: body.toString() }];
+}
+
+/** What of a call to an orchestrator may have placeholders. */
+export function orchestratorTexts({
+  params: { path, accept, contentType: type },
+  passedOn = {},
+  body,
+}: {
+  readonly params: OrchestratorParams;
+  readonly passedOn?: PassedOnHeaders;
+  readonly body?: Buffer | undefined;
+}): readonly SealedText[] {
+  const headers = ['Accept', accept, ...(type === undefined ? [] : ['Content-Type', type]), ...Object.entries(passedOn).flat()];
+  return [...addressTexts(path), ...headerTexts(headers), ...bodyTexts(body)];
 }
 
 /** As the inside of a JSON string. */
