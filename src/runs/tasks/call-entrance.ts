@@ -39,6 +39,8 @@ export interface CallingRun extends Pick<StoredRun, 'id' | 'principal' | 'automa
   readonly standing: RunStanding;
   /** What lets its calls carry secrets. */
   readonly seal: Seal;
+  /** A JSON text as readers see it. */
+  readonly shown: (jsonText: string) => string;
 }
 
 interface EnteringCall {
@@ -80,7 +82,7 @@ interface Unfinished {
  */
 export async function enterCallPath(entering: EnteringCall, signal: AbortSignal, options: EntranceOptions): Promise<Entered> {
   const { run, call, idempotent } = entering;
-  const approval = { ...entering.approval, secrets: run.seal.carried(textsOf(call)) };
+  const approval = { ...entering.approval, mask: run.shown, secrets: run.seal.carried(textsOf(call)) };
   const record = openRecord(entering, options);
   record.principal = run.principal;
   record.idempotent = idempotent;

@@ -5,7 +5,7 @@ import type { ApprovalTask } from '#calls/approval-gate.ts';
 import type { FunctionName } from '#workflows/workflow.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
 import { type EffectError, standardError } from '../interpreter/task-error.ts';
-import type { LostStanding, PeopledRun, RunPeople } from '../run-people.ts';
+import type { LostStanding, PeopledRun, RunPeople, RunStanding } from '../run-people.ts';
 import { type ApprovalTasks, approvalArguments, approvalResult } from './approval-task.ts';
 import { readArguments } from './arguments.ts';
 import { type CallingRun, type Entered, type EntranceOptions, enterCallPath } from './call-entrance.ts';
@@ -86,12 +86,16 @@ const keysAreSafeFor = 23 * 3_600_000;
 export function createCallTasks(options: CallTasksOptions): CallTasks {
   const { secrets } = options;
   const documents = createTaskDocuments(options);
+  const sealing = (ofRun: RunSecrets, { writers }: RunStanding): Pick<CallingRun, 'seal' | 'shown'> => ({
+    seal: ofRun.seal(writers),
+    shown: (text) => ofRun.hide(secrets.mask(text)),
+  });
   return {
     async perform({ run: given, ...call }, signal) {
       const { function: name } = call;
       const standing = await options.people.standing(given);
       if ('by' in standing) return heldBack(call, standing);
-      const run = { ...given, standing, seal: call.secrets.seal(standing.writers) };
+      const run = { ...given, standing, ...sealing(call.secrets, standing) };
       const end = await (name === 'approval'
         ? asked({ ...call, run }, options)
         : performed({ ...call, run, function: name }, signal, { ...options, documents }));
@@ -100,7 +104,7 @@ export function createCallTasks(options: CallTasksOptions): CallTasks {
     async fetch({ run: given, ...wanted }, signal) {
       const standing = await options.people.standing(given);
       if ('by' in standing) return { held: standing };
-      const run = { ...given, standing, seal: wanted.secrets.seal(standing.writers) };
+      const run = { ...given, standing, ...sealing(wanted.secrets, standing) };
       const fetched = await orFailure(() => fetchWanted({ ...wanted, run }, signal, options));
       if ('json' in fetched) return { document: secrets.mask(fetched.json) };
       if ('lost' in fetched) return { held: fetched.lost };
@@ -212,7 +216,7 @@ async function made(
     call: prepared.call,
     asBytes: prepared.output === 'raw',
     idempotent,
-    approval: { task: taskOf(run), isAsked, mask: (text: string) => run.secrets.hide(options.secrets.mask(text)) },
+    approval: { task: taskOf(run), isAsked },
     holds,
   };
   const entered = await persistently(() => enterCallPath(entering, signal, options), { signal, holds });
