@@ -51,6 +51,7 @@ eachStore((store) => {
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
       refuseAuthor: () => Promise.resolve(),
+      asksAuthors: () => false,
     });
     assert.deepEqual(
       await exported(catalogue),
@@ -94,6 +95,7 @@ eachStore((store) => {
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
       refuseAuthor: () => Promise.resolve(),
+      asksAuthors: () => false,
     });
     for (const old of oldDocuments) {
       const { _id: id, lastRunAt, nextRunAt, lastModifiedBy, ...rest } = JSON.parse(old.text) as Automation;
@@ -137,6 +139,7 @@ eachStore((store) => {
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
       refuseAuthor: () => Promise.resolve(),
+      asksAuthors: () => false,
     });
     assert.deepEqual(
       await exported(catalogue),

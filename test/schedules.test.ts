@@ -66,6 +66,7 @@ function gatewayOn(
       rights: noRights,
       whyNotWriter: async () => undefined,
       refuseAuthor: async () => {},
+      asksAuthors: () => false,
     }),
     runs,
     scheduler,

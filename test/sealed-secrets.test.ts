@@ -348,6 +348,62 @@ test('a redirect is judged as a call of its own: no secret follows it to another
   assert.ok(!tickets.requests.some(({ target }) => target.startsWith('/admin')));
 });
 
+test('a server that an OpenAPI document names is a destination like any other', async () => {
+  const spec = (server: string): string =>
+    JSON.stringify({ openapi: '3.1.0', servers: [{ url: server }], paths: { '/x': { get: { operationId: 'x' } } } });
+  own.answer(({ target }) =>
+    jsonReply(target === '/his' ? spec(own.url) : target === '/theirs' ? spec(`${tickets.url}/api`) : '{}'),
+  );
+  const call = (path: string): TaskDocument => ({
+    ask: {
+      call: 'openapi',
+      with: {
+        document: { endpoint: `${own.url}${path}` },
+        operationId: 'x',
+        authentication: { bearer: { token: jq('$secrets.token') } },
+      },
+    },
+  });
+  const his = await ended([call('/his')]);
+  assert.deepEqual([his.status, his.error?.type], ['faulted', authorization], JSON.stringify(his.error));
+  const theirs = await ended([call('/theirs')]);
+  assert.equal(theirs.status, 'completed', JSON.stringify(theirs.error));
+  assert.deepEqual(
+    own.requests.map(({ target }) => target),
+    ['/his', '/theirs'],
+  );
+  assert.equal(tickets.request.header('authorization'), `Bearer ${token}`);
+});
+
+test('a far side that echoes a secret in another spelling tells it to no reader', async () => {
+  const hex = Buffer.from(key).toString('hex');
+  const base64 = Buffer.from(`user:${key}`).toString('base64');
+  const spellings = [
+    key,
+    encodeURIComponent(key),
+    encodeURIComponent(key).toLowerCase(),
+    new URLSearchParams({ k: key }).toString(),
+    key.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;'),
+    JSON.stringify(key),
+    hex,
+    hex.toUpperCase(),
+    base64,
+    base64.replaceAll(/.{20}/gu, '$&\r\n'),
+  ];
+  for (const type of ['application/json', 'text/plain']) {
+    const text = JSON.stringify({ echoes: spellings });
+    tickets.answer(() => jsonReply(text, { type, headers: { 'X-Echo': encodeURIComponent(key) } }));
+    const body = { k: jq('$secrets.key') };
+    const run = await ended([http('post', `${tickets.url}/api/echo`, { body, output: 'response' })]);
+    assert.equal(run.status, 'completed', JSON.stringify(run.error));
+    const { content, headers } = run.output as { readonly content: unknown; readonly headers: Readonly<Record<string, string>> };
+    const echoes = typeof content === 'string' ? (JSON.parse(content) as { readonly echoes: unknown }) : content;
+    const seen = (echoes as { readonly echoes: readonly string[] }).echoes;
+    for (const [index, echo] of seen.entries()) assert.match(echo, /^.{0,8}\*\*\*.{0,4}$/u, `${type} ${spellings[index]}`);
+    assert.equal(headers['x-echo'], '***');
+  }
+});
+
 test('a placeholder that comes from elsewhere fails its task: from a reply, an event or a person', async () => {
   // His server learns the placeholder of the run by its code points, and writes it into its reply.
   own.answer(({ body }) => {

@@ -30,6 +30,7 @@ eachStore((store) => {
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
       refuseAuthor: () => Promise.resolve(),
+      asksAuthors: () => false,
     });
     const list = async (principal: Principal, query: string) => {
       const { list, ...counts } = await catalogue.list({ principal, options: readListOptions(new URLSearchParams(query)) });
@@ -55,6 +56,7 @@ eachStore((store) => {
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
       refuseAuthor: () => Promise.resolve(),
+      asksAuthors: () => false,
     });
     const order: string[] = [];
     const list = async (principal: Principal): Promise<void> => {
@@ -76,6 +78,7 @@ eachStore((store) => {
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
       refuseAuthor: () => Promise.resolve(),
+      asksAuthors: () => false,
     }).list({
       principal: admin,
       options: readListOptions(new URLSearchParams()),
@@ -91,6 +94,7 @@ eachStore((store) => {
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
       refuseAuthor: () => Promise.resolve(),
+      asksAuthors: () => false,
     });
     await database.close();
     const options = readListOptions(new URLSearchParams());

@@ -126,7 +126,8 @@ export function createAutomationCatalogue(options: AutomationCatalogueOptions): 
         take(writer, { ...request, stored }),
       ),
     import({ principal, source }) {
-      const judge = (line: ImportedLine): Promise<void> => judgeLine(line, principal, options);
+      const isFree = principal.roles.includes('admin') && !options.asksAuthors();
+      const judge = isFree ? undefined : (line: ImportedLine): Promise<void> => judgeLine(line, principal, options);
       return store.importing(() => importAutomations({ store, source, importer: principal, judge }));
     },
     export: (principal) => shownOf(store.export(), (each) => mayRead(rights, principal, 'exportAutomations', each)),

@@ -43,7 +43,7 @@ interface Writing {
   readonly givenNext?: string | undefined;
 }
 
-interface WritingNeeds extends DelegationNeeds {
+interface WritingNeeds extends Omit<DelegationNeeds, 'asksAuthors'> {
   readonly clock: Clock;
 }
 
@@ -101,7 +101,7 @@ export function createSteering({
 }
 
 /** Makes a person answer for all of an automation, which stays as it is. */
-export function createTaking({ whyNotWriter, refuseAuthor }: DelegationNeeds) {
+export function createTaking({ whyNotWriter, refuseAuthor }: Omit<DelegationNeeds, 'asksAuthors'>) {
   return async (
     writer: AutomationWriter,
     { principal, stored }: { readonly principal: Principal; readonly stored: StoredAutomation },

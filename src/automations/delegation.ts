@@ -16,6 +16,8 @@ export interface DelegationNeeds {
     principal: Principal,
     workflow: { readonly id: string; readonly version?: string | undefined },
   ) => Promise<void>;
+  /** False: no secret is configured, so `refuseAuthor` refuses no person. */
+  readonly asksAuthors: () => boolean;
 }
 
 interface Delegation {
@@ -33,7 +35,7 @@ interface Delegation {
  * uses a secret without being one of its writers.
  */
 export async function refuseDelegation(
-  { whyNotWriter: whyNot, refuseAuthor }: DelegationNeeds,
+  { whyNotWriter: whyNot, refuseAuthor }: Omit<DelegationNeeds, 'asksAuthors'>,
   change: Delegation,
 ): Promise<void> {
   const { principal, current, next } = change;

@@ -27,6 +27,7 @@ function catalogueOn(database: Database): AutomationCatalogue {
     rights: noRights,
     whyNotWriter: () => Promise.resolve(undefined),
     refuseAuthor: () => Promise.resolve(),
+    asksAuthors: () => false,
   });
 }
 

@@ -38,6 +38,7 @@ eachStore((store) => {
       rights: noRights,
       whyNotWriter,
       refuseAuthor,
+      asksAuthors: () => false,
       database: await store.open(t),
       clock: { now: () => now, monotonic: () => now },
     });
@@ -69,6 +70,7 @@ eachStore((store) => {
       rights: noRights,
       whyNotWriter,
       refuseAuthor,
+      asksAuthors: () => false,
       database,
       clock: { now: () => noon, monotonic: () => noon },
     });
@@ -102,6 +104,7 @@ eachStore((store) => {
       rights: noRights,
       whyNotWriter,
       refuseAuthor,
+      asksAuthors: () => false,
       database,
       clock: { now: () => noon, monotonic: () => noon },
     });
@@ -117,6 +120,7 @@ eachStore((store) => {
       rights: noRights,
       whyNotWriter,
       refuseAuthor,
+      asksAuthors: () => false,
       database,
       clock: { now: () => noon, monotonic: () => noon },
     });
@@ -133,6 +137,7 @@ eachStore((store) => {
       rights: noRights,
       whyNotWriter,
       refuseAuthor,
+      asksAuthors: () => false,
       database,
       clock: { now: () => noon, monotonic: () => noon },
     });
@@ -154,6 +159,7 @@ eachStore((store) => {
       rights: noRights,
       whyNotWriter,
       refuseAuthor,
+      asksAuthors: () => false,
       database,
       clock: { now: () => noon, monotonic: () => noon },
     });

@@ -49,7 +49,7 @@ interface RunPeopleNeeds {
   /** The first of the functions that neither a role nor a right of the principal allows; undefined where it may make all these calls. */
   readonly whyNotCall: (principal: Principal, functions: ReachedWorkflow['functions']) => string | undefined;
   /** Why the people may not write a document with its secrets: a sentence. */
-  readonly whyNotSecrets: (pin: ReachedWorkflow['pin'], writers: readonly Principal[]) => Promise<string | undefined>;
+  readonly whyNotSecrets: (document: ReachedWorkflow, writers: readonly Principal[]) => Promise<string | undefined>;
 }
 
 export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
@@ -86,7 +86,8 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
     },
     async whyLost(documents, authors) {
       const storers = new Map(documents.map(({ pin }) => [pin.digest, pin.storers]));
-      for (const { pin, functions, chain } of documents) {
+      for (const document of documents) {
+        const { pin, functions, chain } = document;
         const people = await answering([...chain], storers, authors);
         if (typeof people === 'string') return people;
         for (const person of people) {
@@ -95,7 +96,7 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
             return `${person.username} answers for ${pin.id} ${pin.version}, and may not call ${missing}.`;
         }
         const writers = await answering([pin.digest], storers, authors);
-        const refused = typeof writers === 'string' ? writers : await needs.whyNotSecrets(pin, writers);
+        const refused = typeof writers === 'string' ? writers : await needs.whyNotSecrets(document, writers);
         if (refused !== undefined) return refused;
       }
       return undefined;

@@ -69,6 +69,7 @@ export function openCatalogues(
       rights,
       whyNotWriter: whyNot,
       refuseAuthor: (principal, workflow) => secretUse.refuseAuthor(principal, workflow),
+      asksAuthors: secretUse.isAsked,
     }),
     workflows: createWorkflowCatalogue({
       store,

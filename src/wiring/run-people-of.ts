@@ -25,7 +25,7 @@ export function runPeopleOf({ runStore, workflowStore, live, principalNow, secre
     storers: (digests) => workflowStore.storers(digests),
     digestOf: async (name) => (await workflowStore.find(name))?.digest,
     whyNotCall: (principal, functions) => functions.find((name) => !mayCall(principal, name, live)),
-    whyNotSecrets: (pin, writers) => secretUse.whyNot(pin, writers),
+    whyNotSecrets: ({ pin, secrets }, writers) => secretUse.whyNot({ ...pin, secrets }, writers),
   });
 }
 

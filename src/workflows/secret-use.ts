@@ -2,17 +2,23 @@ import type { Principal } from '#access/principal.ts';
 import { type SecretRules, whyNotByWriter, whyNotForWorkflow } from '#access/secret-rule.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { WorkflowLoader } from './workflow-loader.ts';
-import { type ReachedWorkflow, reachedWorkflows } from './workflow-pins.ts';
-import type { WorkflowName, WorkflowStore } from './workflow-store.ts';
+import { reachedWorkflows } from './workflow-pins.ts';
+import type { WorkflowName, WorkflowStore, WorkflowVersion } from './workflow-store.ts';
 
 /** Who may write documents that use secrets, by the configuration in force. */
 export interface SecretUse {
   /** What is wrong with the secrets of a document that the person stores: predicates of it. */
   problemsOf(person: Principal, document: { readonly id: string; readonly secrets: readonly string[] }): readonly string[];
-  /** Why the people may not write the document: a sentence. Undefined where they may. */
-  whyNot(pin: ReachedWorkflow['pin'], people: readonly Principal[]): Promise<string | undefined>;
+  /** Why the people may not write the document: a sentence. Undefined where they may, and where it cannot be read any more. */
+  whyNot(document: UsingDocument, people: readonly Principal[]): Promise<string | undefined>;
+  /** False: no secret is configured. */
+  readonly isAsked: () => boolean;
   /** Throws `workflow-invalid` where the person may not be author of an automation that runs the workflow, with all that it reaches. */
   refuseAuthor(person: Principal, workflow: WorkflowName): Promise<void>;
+}
+
+interface UsingDocument extends Pick<WorkflowVersion, 'id' | 'version' | 'digest'> {
+  readonly secrets?: WorkflowVersion['secrets'] | undefined;
 }
 
 export function createSecretUse({
@@ -31,25 +37,36 @@ export function createSecretUse({
       const reasons = rule === undefined ? [] : [whyNotForWorkflow(rule, id), whyNotByWriter(rule, person)];
       return reasons.flatMap((reason) => (reason === undefined ? [] : [`uses the secret "${name}", which ${reason}`]));
     });
-  const whyNot: SecretUse['whyNot'] = async ({ id, version, digest }, people) => {
-    const loaded = await loader.load({ id, version, digest });
-    const secrets = loaded?.workflow.secrets ?? [];
+  const whyNot: SecretUse['whyNot'] = async ({ id, version, digest, ...noted }, people) => {
+    const secrets = noted.secrets ?? (await secretsOfStored({ id, version, digest }, loader));
     for (const person of people) {
       const [problem] = problemsOf(person, { id, secrets });
       if (problem !== undefined) return `${id} ${version} ${problem}.`;
     }
     return undefined;
   };
+  const isAsked = (): boolean => Object.keys(rules()).length > 0;
   return {
     problemsOf,
     whyNot,
+    isAsked,
     async refuseAuthor(person, workflow) {
-      if (Object.keys(rules()).length === 0) return;
-      for (const { pin } of (await reachedWorkflows(store, workflow)) ?? []) {
-        const reason = await whyNot(pin, [person]);
+      if (!isAsked()) return;
+      for (const { pin, secrets } of (await reachedWorkflows(store, workflow)) ?? []) {
+        const reason = await whyNot({ ...pin, secrets }, [person]);
         if (reason !== undefined)
           throw new GatewayError('workflow-invalid', `You may not be author of what runs this workflow: ${reason}`);
       }
     },
   };
+}
+
+/** Of a document that was stored before the gateway noted them. One that cannot be read any more uses none. */
+async function secretsOfStored(document: UsingDocument, loader: WorkflowLoader): Promise<readonly string[]> {
+  try {
+    return (await loader.load(document))?.workflow.secrets ?? [];
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'workflow-invalid') return [];
+    throw error;
+  }
 }

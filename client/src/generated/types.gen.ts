@@ -2849,11 +2849,11 @@ export type CreateAutomationData = {
 
 export type CreateAutomationErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -3221,11 +3221,11 @@ export type PatchAutomationData = {
 
 export type PatchAutomationErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -3359,11 +3359,11 @@ export type ReplaceAutomationData = {
 
 export type ReplaceAutomationErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -3497,11 +3497,11 @@ export type TakeAutomationData = {
 
 export type TakeAutomationErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -3611,11 +3611,11 @@ export type ImportAutomationsData = {
 
 export type ImportAutomationsErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -4397,11 +4397,11 @@ export type TakeWorkflowData = {
 
 export type TakeWorkflowErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.

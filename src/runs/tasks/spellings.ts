@@ -86,7 +86,7 @@ class Readings {
   constructor(text: string) {
     this.percent = percentDecoded(text);
     const asForm = this.percent.includes('+') ? this.percent.replaceAll('+', ' ') : this.percent;
-    this.texts = [...new Set([text, this.percent, asForm, xmlDecoded(text), jsonDecoded(text)])];
+    this.texts = [...new Set([text, this.percent, asForm, xmlDecoded(text), ...jsonReadings(text)])];
   }
 
   get compact(): string {
@@ -118,6 +118,13 @@ function xmlDecoded(text: string): string {
 
 function fromCodePoint(point: number): string | undefined {
   return point <= 0x10ffff ? String.fromCodePoint(point) : undefined;
+}
+
+/** A JSON text may be in a string of another one. */
+function jsonReadings(text: string): readonly string[] {
+  const once = jsonDecoded(text);
+  const twice = jsonDecoded(once);
+  return [once, twice, jsonDecoded(twice)];
 }
 
 const jsonEscapes: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
@@ -153,9 +160,10 @@ function escapedCharacter(character: string): string {
   const alternatives = [
     RegExp.escape(character),
     Array.from(Buffer.from(character), (byte) => `%${anyCase(byte.toString(16).padStart(2, '0'))}`).join(''),
-    units.map((unit) => `\\\\u${anyCase(unit.toString(16).padStart(4, '0'))}`).join(''),
+    units.map((unit) => `\\\\+u${anyCase(unit.toString(16).padStart(4, '0'))}`).join(''),
     `&#(?:0{0,8}${point}|[xX]0{0,8}${anyCase(point.toString(16))});`,
-    ...(short ? [RegExp.escape(`\\${short}`)] : []),
+    // A JSON text may be in a string of another one, which doubles its backslashes.
+    ...(short === '\\' ? ['\\\\{2}', '\\\\{4}', '\\\\{8}'] : short ? [`\\\\+${RegExp.escape(short)}`] : []),
     ...(name === undefined ? [] : [`&${name};`]),
     ...(character === ' ' ? ['\\+'] : character === '+' ? [' '] : []),
   ];

@@ -142,6 +142,7 @@ export async function runServer(
     rights: noRights,
     whyNotWriter: () => Promise.resolve(undefined),
     refuseAuthor: () => Promise.resolve(),
+    asksAuthors: () => false,
   });
   return {
     port,
