@@ -270,8 +270,9 @@ eachStore((store) => {
   test('the command takes automations by name, and all that a person left behind', async () => {
     const mine = await Promise.all([1, 2].map(() => created('bob', { data: { workflowId: 'lab.plain' } })));
     const third = await created('ann', { data: { workflowId: 'lab.plain' } });
-    const take = (...parameters: readonly string[]) => {
-      const environment = { GATEWAY_USER: 'lea', GATEWAY_PASSWORD: testPassword, GATEWAY_URL: gateway.url };
+    const take = (...parameters: readonly string[]) => takeAs('lea', ...parameters);
+    const takeAs = (as: string, ...parameters: readonly string[]) => {
+      const environment = { GATEWAY_USER: as, GATEWAY_PASSWORD: testPassword, GATEWAY_URL: gateway.url };
       return command(['automations', 'take', ...parameters], { environment });
     };
     const named = await take(third.name);
@@ -284,6 +285,13 @@ eachStore((store) => {
     assert.equal((reply.json() as { readonly total: number }).total, 0);
     assert.equal((await take()).code, 1);
     assert.equal((await take('none')).code, 1);
+    const [admins, plain] = [
+      await created('ada', { data: { workflowId: 'lab.calls' } }),
+      await created('ada', { data: { workflowId: 'lab.plain' } }),
+    ];
+    const partly = await takeAs('bob', admins.id, plain.id);
+    assert.deepEqual([partly.code, partly.stdout], [1, `${plain.name}\n`]);
+    assert.ok(partly.stderr.startsWith(`orchestration-gateway automations take: ${admins.name}: `), partly.stderr);
   });
 
   test('a scheduled run belongs to who scheduled it last, and not to who changed the groups before', async () => {

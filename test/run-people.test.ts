@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertProblem } from './support/callers/calls.ts';
+import { command } from './support/gateway/command.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
+import { testPassword } from './support/gateway/start-gateway.ts';
 import { actionTask } from './support/runs/run-caller.ts';
 import { involvedIn, listening, peopleStage, stagePeople } from './support/runs/run-people-stage.ts';
 import { eachStore } from './support/stores/stores.ts';
@@ -138,5 +140,41 @@ eachStore((store) => {
     );
     const read = await send('ann', 'GET', '/automation_catalog/workflows/lab.one');
     assert.match(read.text, /"1\.0\.0"/u);
+  });
+
+  test('a command takes a workflow, one version of it, and all that a person left behind', async (t) => {
+    const { gateway, configured, send, store: put } = await peopleStage(t, store);
+    await reloadWith(gateway, configured({ ...stagePeople, eve: { roles: ['engineering', 'readonly'], groups: [] } }));
+    const nothing = [{ only: { set: { a: 1 } } }];
+    for (const name of ['one', 'two']) for (const version of ['1.0.0', '1.1.0']) await put('eve', name, version, nothing);
+    await put('bob', 'two', '2.0.0', nothing);
+    const take = (...parameters: readonly string[]) => takeAs('ann', ...parameters);
+    const takeAs = (as: string, ...parameters: readonly string[]) => {
+      const environment = { GATEWAY_USER: as, GATEWAY_PASSWORD: testPassword, GATEWAY_URL: gateway.url };
+      return command(['workflows', 'take', ...parameters], { environment });
+    };
+    const left = async (person: string): Promise<readonly string[]> => {
+      const reply = await send('ann', 'GET', `/automation_catalog/workflows?storer=${person}`);
+      const { list, total } = reply.json() as { readonly list: readonly { id: string; versions: string[] }[]; total: number };
+      assert.equal(total, list.length);
+      return list.flatMap(({ id, versions }) => versions.map((version) => `${id} ${version}`));
+    };
+    assert.deepEqual(await left('eve'), ['lab.one 1.1.0', 'lab.one 1.0.0', 'lab.two 1.1.0', 'lab.two 1.0.0']);
+    const one = await take('lab.one', '--version', '1.0.0');
+    assert.deepEqual([one.code, one.stdout], [0, 'lab.one 1.0.0\n'], one.stderr);
+    const behind = await take('--from', 'eve');
+    assert.deepEqual([behind.code, behind.stdout], [0, 'lab.one 1.1.0\nlab.two 1.1.0\nlab.two 1.0.0\n'], behind.stderr);
+    assert.deepEqual([await left('eve'), await left('bob')], [[], ['lab.two 2.0.0']]);
+    const whole = await take('lab.two');
+    assert.deepEqual([whole.code, whole.stdout], [0, 'lab.two 2.0.0\nlab.two 1.1.0\nlab.two 1.0.0\n'], whole.stderr);
+    assert.equal((await left('ann')).length, 5);
+    // What a person may not take keeps none of the rest.
+    await put('ann', 'alone', '1.0.0', [action]);
+    const partly = await takeAs('eve', '--from', 'ann');
+    assert.equal(partly.code, 1);
+    assert.match(partly.stderr, /^orchestration-gateway workflows take: lab\.alone 1\.0\.0: the user eve may not do this/u);
+    assert.deepEqual([await left('ann'), (await left('eve')).length], [['lab.alone 1.0.0'], 5]);
+    for (const wrong of [[], ['lab.one', '--from', 'eve'], ['--from', 'eve', '--version', '1.0.0'], ['lab.none']])
+      assert.equal((await take(...wrong)).code, 1, wrong.join(' '));
   });
 });

@@ -93,6 +93,18 @@ export function peopleAfterResume({ pausedBy: _pausedBy, ...people }: Automation
   return { ...people, resumer: named(by) };
 }
 
+/**
+ * Of an automation that these people alone have written, the last of them first. Which of them wrote a value is not known, so each answers for
+ * all of them. With several writers, no scheduler is known.
+ */
+export function peopleOfWriters(automation: Automation, writers: readonly NamedPrincipal[]): AutomationPeople {
+  const [last, ...others] = writers;
+  if (last === undefined) return noPeople;
+  const { fields, owner, scheduler } = peopleAfterWrite({ people: noPeople, current: undefined, next: automation, by: last });
+  const all = Object.keys(fields).map((field): [string, FieldPeople] => [field, { authors: writers, former: [] }]);
+  return { fields: Object.fromEntries(all), owner, ...(others.length === 0 && { scheduler }) };
+}
+
 /** Whether it is not due at any time: no person that may do so answers for it. */
 export function isHeld(people: AutomationPeople, automation: Automation): boolean {
   return people.isUnconfirmed === true || authorsOf(people, automation) === undefined;

@@ -1,5 +1,5 @@
 import type { InvolvedPrincipal, NamedPrincipal, PrincipalNow } from '#access/people.ts';
-import type { Principal } from '#access/principal.ts';
+import { issuerOfId, type Principal } from '#access/principal.ts';
 import type { Storer } from '#workflows/storer.ts';
 import type { ReachedWorkflow } from '#workflows/workflow-pins.ts';
 import type { HoldReason } from './interpreter/suspension.ts';
@@ -36,7 +36,15 @@ export interface RunPeople {
   /** Whether the starter or scheduler was removed. An issuer's person may only not have been seen for long. */
   whyGone(principal: Principal): Promise<LostStanding | undefined>;
   /** Why a run of these documents must not begin; undefined where it may. */
-  whyLost(documents: readonly ReachedWorkflow[], authors: readonly NamedPrincipal[] | undefined): Promise<string | undefined>;
+  whyLost(documents: readonly ReachedWorkflow[], authors: readonly NamedPrincipal[] | undefined): Promise<LostAnswer | undefined>;
+}
+
+/** Why somebody does not answer for a call any more. */
+export interface LostAnswer {
+  /** A sentence. */
+  readonly detail: string;
+  /** It is a person of an issuer, whose last token is too old. */
+  readonly isUnseen: boolean;
 }
 
 interface RunPeopleNeeds {
@@ -79,9 +87,9 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
       const chain = [...run.above, digest];
       const storers = await storersOf([...new Set([...digestsOf(run), ...chain])]);
       const answerable = await answering(chain, storers, run.authors);
-      if (typeof answerable === 'string') return { by: 'delegation-lost', detail: answerable };
+      if ('detail' in answerable) return { by: 'delegation-lost', detail: answerable.detail };
       const writers = await answering([digest], storers, run.authors);
-      if (typeof writers === 'string') return { by: 'delegation-lost', detail: writers };
+      if ('detail' in writers) return { by: 'delegation-lost', detail: writers.detail };
       return { answerable, writers, involved: await involvedOf(run, [...storers.values()].flat()) };
     },
     async whyLost(documents, authors) {
@@ -89,31 +97,38 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
       for (const document of documents) {
         const { pin, functions, chain } = document;
         const people = await answering([...chain], storers, authors);
-        if (typeof people === 'string') return people;
+        if ('detail' in people) return people;
         for (const person of people) {
           const missing = needs.whyNotCall(person, functions);
           if (missing !== undefined)
-            return `${person.username} answers for ${pin.id} ${pin.version}, and may not call ${missing}.`;
+            return lostBy(`${person.username} answers for ${pin.id} ${pin.version}, and may not call ${missing}.`);
         }
         const writers = await answering([pin.digest], storers, authors);
-        const refused = typeof writers === 'string' ? writers : await needs.whyNotSecrets(document, writers);
-        if (refused !== undefined) return refused;
+        if ('detail' in writers) return writers;
+        const refused = await needs.whyNotSecrets(document, writers);
+        if (refused !== undefined) return lostBy(refused);
       }
       return undefined;
     },
   };
 }
 
-/** Everyone who answers for calls, or who does not any more: a sentence. */
+function lostBy(detail: string): LostAnswer {
+  return { detail, isUnseen: false };
+}
+
+/** Everyone who answers for calls, or why somebody does not any more. */
 function createAnswering(principalNow: PrincipalNow) {
-  return async (...asked: Parameters<typeof answerersOf>): Promise<readonly Principal[] | string> => {
+  return async (...asked: Parameters<typeof answerersOf>): Promise<readonly Principal[] | LostAnswer> => {
     const people = answerersOf(...asked);
-    if (typeof people === 'string') return people;
+    if (typeof people === 'string') return lostBy(people);
     const found: Principal[] = [];
     for (const { id, username } of people.values()) {
       const principal = await principalNow(id);
-      if (principal === undefined)
-        return `${username} answers for the calls of the run, and the gateway does not know this principal any more.`;
+      if (principal === undefined) {
+        const detail = `${username} answers for the calls of the run, and the gateway does not know this principal any more.`;
+        return { detail, isUnseen: issuerOfId(id) !== undefined };
+      }
       found.push(principal);
     }
     return found;

@@ -133,7 +133,7 @@ async function begun({ workflow, version, found, input, ...parts }: RunParts, st
   const problems = await needs.inputProblems({ automation, workflow: loaded.workflow, input });
   if (problems.length > 0) throw invalidInput(problems);
   const lost = await needs.people.whyLost(documents, people.authors);
-  if (lost !== undefined) throw delegationLost(lost);
+  if (lost !== undefined) throw delegationLost(lost.detail);
   const { principal, key, repeated = [] } = parts;
   const id =
     key === undefined ? uuidVersion7(needs.clock.now()) : runIdOfKey({ caller: principal.id, automation: automation._id, key });

@@ -61,7 +61,7 @@ export function openCatalogues(
   };
   const loader = createWorkflowLoader({ store, reading });
   const secretUse = createSecretUse({ store, loader, rules: () => live.secrets() });
-  const whyNot: WhyNotWriter = (principal, id) => writing.whyNot(principal, id);
+  const whyNot: WhyNotWriter = (...asked) => writing.whyNot(...asked);
   return {
     automations: createAutomationCatalogue({
       database,

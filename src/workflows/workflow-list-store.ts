@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Tables } from '#database/tables.ts';
+import { readStorers } from './storer.ts';
 import { isPrerelease } from './version-key.ts';
 import { type StoredWorkflow, stampOf, storedText, type VersionRow, versionColumns, versionOf } from './workflow-row.ts';
 
@@ -13,6 +14,8 @@ export interface WorkflowPage {
   readonly skip: number;
   /** Leaves out every other id. */
   readonly covers?: ((id: string) => boolean) | undefined;
+  /** Leaves out each version that another principal lends its rights, or none. By its exact id or name. */
+  readonly storer?: string | undefined;
 }
 
 export interface ListedWorkflows {
@@ -20,13 +23,13 @@ export interface ListedWorkflows {
   readonly total: number;
 }
 
-export async function listWorkflows(read: Kysely<Tables>, { limit, skip, covers }: WorkflowPage): Promise<ListedWorkflows> {
+export async function listWorkflows(read: Kysely<Tables>, page: WorkflowPage): Promise<ListedWorkflows> {
+  const { covers, storer } = page;
   const moment = await read.startTransaction().execute();
   try {
-    const { ids, total } = await (covers === undefined
-      ? allIds(moment, { limit, skip })
-      : coveredIds(moment, { limit, skip, covers }));
-    const rows = ids.length === 0 ? [] : await listedRows(moment, ids);
+    const { ids, total } = await (covers === undefined && storer === undefined ? allIds(moment, page) : coveredIds(moment, page));
+    const found = ids.length === 0 ? [] : await listedRows(moment, ids);
+    const rows = storer === undefined ? found : found.filter((row) => isLentBy(row, storer));
     const byId = Map.groupBy(rows, (row) => storedText(row.id));
     return { list: [...byId.values()].flatMap(listedOf), total };
   } finally {
@@ -49,10 +52,23 @@ async function allIds(moment: Kysely<Tables>, { limit, skip }: WorkflowPage): Pr
 }
 
 /** Reads every id: a store has few of them, and globs of rights are no patterns of a database. */
-async function coveredIds(moment: Kysely<Tables>, { limit, skip, covers }: Required<WorkflowPage>): Promise<FoundIds> {
+async function coveredIds(moment: Kysely<Tables>, { limit, skip, covers, storer }: WorkflowPage): Promise<FoundIds> {
+  const lent = storer === undefined ? undefined : await idsLentBy(moment, storer);
   const all = await moment.selectFrom('workflow').select('id').groupBy('id').orderBy('id').execute();
-  const covered = all.filter(({ id }) => covers === undefined || covers(storedText(id)));
+  const covered = all.filter(({ id: bytes }) => {
+    const id = storedText(bytes);
+    return covers?.(id) !== false && lent?.has(id) !== false;
+  });
   return { ids: covered.slice(skip, skip + limit), total: covered.length };
+}
+
+async function idsLentBy(moment: Kysely<Tables>, storer: string): Promise<ReadonlySet<string>> {
+  const rows = await moment.selectFrom('workflow').select(['id', 'storers']).execute();
+  return new Set(rows.filter((row) => isLentBy(row, storer)).map(({ id }) => storedText(id)));
+}
+
+function isLentBy({ storers }: Pick<VersionRow, 'storers'>, storer: string): boolean {
+  return readStorers(storers).some(({ id, username, lends }) => lends && (id === storer || username === storer));
 }
 
 function listedRows(read: Kysely<Tables>, ids: FoundIds['ids']): Promise<readonly VersionRow[]> {
