@@ -375,7 +375,7 @@ test('a server that an OpenAPI document names is a destination like any other', 
   assert.equal(tickets.request.header('authorization'), `Bearer ${token}`);
 });
 
-test('a far side that echoes a secret in another spelling tells it to no reader', async () => {
+test('R93: a far side that echoes a secret in another spelling tells it to no reader', async () => {
   const hex = Buffer.from(key).toString('hex');
   const base64 = Buffer.from(`user:${key}`).toString('base64');
   const spellings = [
