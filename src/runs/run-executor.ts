@@ -1,4 +1,5 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
+import type { NamedPrincipal } from '#access/people.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import { cancelledInFlight, childRun, childRunId, documentFor, endForParent, mayChange } from './child-runs.ts';
 import type { ChildEffect, Effect } from './interpreter/effects.ts';
@@ -69,6 +70,8 @@ export class RunExecutor {
   /** Numbers of commands that were read, and are not consumed in the store. */
   readonly #queued = new Set<number>();
   #wake: () => void = () => {};
+  /** Something woke the run since its round began. */
+  #roused = false;
   #mode: 'work' | 'drain' | 'abort' | 'lost' = 'work';
 
   constructor(options: RunExecutorOptions) {
@@ -84,7 +87,7 @@ export class RunExecutor {
       holds,
       wasSuspended: () => this.#state.stoppedFor > 0,
       arrived: (event) => void this.#arrivals.push({ event }),
-      wake: () => this.#wake(),
+      wake: () => this.#rouse(),
     });
     const { id, seed, input, createdAt: at, state } = run;
     this.#saved = state === undefined ? undefined : readState(state.text, state.values);
@@ -111,27 +114,27 @@ export class RunExecutor {
   wake(): void {
     this.#commandsMayWait = true;
     this.#work.lookAgain();
-    this.#wake();
+    this.#rouse();
   }
 
   /** Begins nothing more, and lets go of the run once no call is in flight. */
   drain(): void {
     if (this.#mode === 'work') this.#mode = 'drain';
-    this.#wake();
+    this.#rouse();
   }
 
   /** Aborts the calls in flight, and lets go of the run. */
   abort(): void {
     if (this.#mode !== 'lost') this.#mode = 'abort';
     this.#work.abort();
-    this.#wake();
+    this.#rouse();
   }
 
   /** The lease is lost: writes nothing more. */
   lose(): void {
     this.#mode = 'lost';
     this.#work.abort();
-    this.#wake();
+    this.#rouse();
   }
 
   /** The store has what the state had begun. A task at which gateways died too often fails. */
@@ -152,6 +155,7 @@ export class RunExecutor {
 
   async #round(): Promise<RunEnd | undefined> {
     if (this.#mode === 'lost') return 'lost';
+    this.#roused = false;
     await this.#takeCommands();
     this.#applyArrivals();
     const effects = this.#effects();
@@ -165,6 +169,12 @@ export class RunExecutor {
     if (this.#hasNews()) await nextIteration();
     else await this.#goOn(effects, starting);
     return undefined;
+  }
+
+  /** Ends the wait of the round, also of one that does not wait yet. */
+  #rouse(): void {
+    this.#roused = true;
+    this.#wake();
   }
 
   #effects(): readonly Effect[] {
@@ -247,16 +257,19 @@ export class RunExecutor {
     for (const effect of effects) {
       if (this.#begun.has(effect.key)) continue;
       if (effect.kind === 'publish') {
-        const senders = (await this.#options.tools.people.involved(this.#options.run)).map(({ id, username }) => ({
-          id,
-          username,
-        }));
+        const senders = await this.#senders();
         this.#outbox.message({ at: this.#now(), kind: 'message', event: effect.event, senders });
         this.#arrive({ kind: 'published', at: this.#now(), key: effect.key });
       } else if (effect.kind === 'child') await this.#beginChild(effect);
       else continue;
       this.#begun.set(effect.key, effect);
     }
+  }
+
+  /** Everybody involved, with those who joined in the step that emits: they are written together with the event. */
+  async #senders(): Promise<readonly NamedPrincipal[]> {
+    const people = [...(await this.#options.tools.people.involved(this.#options.run)), ...this.#outbox.people];
+    return [...new Map(people.map(({ id, username }) => [id, { id, username }])).values()];
   }
 
   /** Cancels children that the run no longer waits for, or whose time limit passed. */
@@ -343,8 +356,8 @@ export class RunExecutor {
     }
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
-    // What arrived while the work began is not missed.
-    const late = setTimeout(resolve, this.#hasNews() ? 0 : Math.min(wait, holds ? longestTimer : leaseInterval));
+    // What woke the run while it was written, or while the work began, is not missed.
+    const late = setTimeout(resolve, this.#roused || this.#hasNews() ? 0 : Math.min(wait, holds ? longestTimer : leaseInterval));
     await promise;
     clearTimeout(late);
     this.#wake = () => {};

@@ -82,7 +82,7 @@ test('everybody involved is named once, with all that they did, in the run and i
   const involved = await people.involved(run);
   assert.deepEqual(
     involved.map(({ id, as }) => `${id}: ${as.join(' ')}`),
-    ['ada: starter', 'bob: workflow', 'eve: workflow', 'lea: event parent', 'leo: parent'],
+    ['ada: starter', 'bob: workflow parent', 'eve: workflow parent', 'lea: event decision parent', 'leo: event parent'],
   );
 });
 

@@ -3,7 +3,7 @@ import { issuerOfId, type Principal } from '#access/principal.ts';
 import type { Storer } from '#workflows/storer.ts';
 import type { ReachedWorkflow } from '#workflows/workflow-pins.ts';
 import type { HoldReason } from './interpreter/suspension.ts';
-import { as, merged } from './involved-people.ts';
+import { as, merged, through } from './involved-people.ts';
 import type { StoredRunSummary } from './run-queries.ts';
 import type { RunStore } from './run-store.ts';
 
@@ -65,9 +65,12 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
   const involvedOf = async (run: PeopledRun, storers: readonly Storer[]): Promise<readonly InvolvedPrincipal[]> => {
     const above = runsAbove(run.id);
     const joined = await store.people([run.id, ...above]);
-    const own = (joined.get(run.id) ?? []).map((person) => ({ ...person, as: [person.as] }));
-    const ofParents = above.flatMap((id) => joined.get(id) ?? []);
-    return merged([...run.involved, ...as('workflow', storers), ...own, ...as('parent', ofParents)]);
+    const joinedTo = (id: string) => (joined.get(id) ?? []).map((person) => ({ ...person, as: [person.as] }));
+    const ofParents = through('parent', above.flatMap(joinedTo));
+    const stored = as('workflow', storers);
+    // Its parents pinned the same documents.
+    const ofDocuments = above.length === 0 ? stored : through('parent', stored);
+    return merged([...run.involved, ...ofDocuments, ...joinedTo(run.id), ...ofParents]);
   };
   const whyGone: RunPeople['whyGone'] = async ({ id, username, issuer }) => {
     if (issuer !== undefined || (await principalNow(id)) !== undefined) return undefined;
