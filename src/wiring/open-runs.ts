@@ -35,6 +35,7 @@ import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
 import { reachedWorkflows } from '#workflows/workflow-pins.ts';
 import type { WorkflowStore } from '#workflows/workflow-store.ts';
 import type { WritingRight } from '#workflows/writing-right.ts';
+import type { LiveParts } from './live-parts.ts';
 import type { Approvals } from './open-approvals.ts';
 import { peopleFor } from './people-for.ts';
 
@@ -46,6 +47,7 @@ interface OpenRunsOptions {
   readonly clock: Clock;
   readonly rights: Rights;
   readonly log: Log;
+  readonly live: Pick<LiveParts, 'secrets'>;
   readonly version: string;
   readonly metrics: Metrics;
   readonly runWatcher: RunWatcher;
@@ -69,8 +71,6 @@ export interface Runs {
   readonly catalogue: RunCatalogue;
   readonly engine: RunEngine;
   readonly figures: RunFigures;
-  /** Puts the secrets of a new configuration in force. */
-  follow(next: Config): void;
 }
 
 /** Evaluations at once. Each may take all of a processor for a second. */
@@ -94,9 +94,8 @@ export function runStoreOf(
 export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions): Runs {
   const { config, clock, log, tracing, runStore: store, approvals, automations, forms, loader, schemas, people } = options;
   const { workflowStore } = options;
-  let { secrets } = config.automations;
   const inputs = createInputCheck({ forms, schemas });
-  const tools = toolsOf(started, store, { ...options, secrets: () => secrets });
+  const tools = toolsOf(started, store, options);
   const watchers = [options.runWatcher, createRunLog(log), ...(tracing ? [createRunSpans(tracing)] : [])];
   const engine = started.adopt(createRunEngine({ store, tools, tasks: config.automations.tasks, log, watchers }), (running) =>
     running.stop(),
@@ -142,20 +141,13 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     catalogue,
     engine,
     figures,
-    follow(next) {
-      ({ secrets } = next.automations);
-    },
   };
 }
 
-function toolsOf(
-  started: AsyncDisposableStack,
-  store: RunStore,
-  options: OpenRunsOptions & { readonly secrets: () => Config['automations']['secrets'] },
-): RunTools {
+function toolsOf(started: AsyncDisposableStack, store: RunStore, options: OpenRunsOptions): RunTools {
   const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas, people } = options;
   const expressions = started.adopt(createExpressionPool({ threads: expressionsAtOnce }), (pool) => pool.close());
-  const secrets = createSecretValues(options.secrets);
+  const secrets = createSecretValues(() => options.live.secrets());
   return {
     clock,
     runtime: { name: 'orchestration-gateway', version },
