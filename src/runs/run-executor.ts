@@ -15,10 +15,12 @@ import { eventOfCommand, joinedBy } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
 import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
+import { withoutPlaceholders } from './run-placeholders.ts';
 import type { ClaimedRun, QueuedCommand, RunCommand, RunRelease } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import { traceOfRun } from './run-trace.ts';
 import { RunWork } from './run-work.ts';
+import type { RunSecrets } from './tasks/run-secrets.ts';
 
 /** How a holder let go of a run. */
 type RunEnd = 'ended' | 'released' | 'lost';
@@ -54,6 +56,7 @@ function unknownAfter({ detail = '' }: EffectError): OutsideResult {
 /** Executes one run while this gateway holds it: applies events, writes the state, and begins what the run waits for. */
 export class RunExecutor {
   readonly #options: RunExecutorOptions;
+  readonly #secrets: RunSecrets;
   readonly #outbox: RunOutbox;
   readonly #children: RunChildren;
   readonly #work: RunWork;
@@ -75,12 +78,14 @@ export class RunExecutor {
   constructor(options: RunExecutorOptions) {
     const { run, workflow, tools, holds } = options;
     this.#options = options;
-    this.#outbox = createOutbox(run, workflow);
+    this.#secrets = tools.secrets.ofRun({ seed: run.seed, workflow: workflow.id, names: workflow.secrets });
+    this.#outbox = createOutbox(run, workflow, this.#secrets.hide);
     this.#children = new RunChildren(run.id, this.#outbox);
     this.#work = new RunWork({
       run,
       trace: traceOfRun(run.id),
       tools,
+      secrets: this.#secrets,
       holds,
       wasSuspended: () => this.#state.stoppedFor > 0,
       arrived: (event) => void this.#arrivals.push({ event }),
@@ -233,7 +238,8 @@ export class RunExecutor {
     }
   }
 
-  #apply(event: RunEvent, arrival: Arrival): void {
+  #apply(given: RunEvent, arrival: Arrival): void {
+    const event = withoutPlaceholders(given, this.#secrets);
     const { run, workflow } = this.#options;
     const unknown = event.kind === 'cancel' && mayChange(this.#work.effects) ? cancelledInFlight : undefined;
     const { state, notes } = step(workflow, this.#state, event);

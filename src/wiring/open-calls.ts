@@ -45,7 +45,8 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   const runStore = runStoreOf(started, options);
   const rights = createRights(() => live.customRoles());
   const catalogues = openCatalogues(started, { ...options, live, rights, runStore });
-  const people = runPeopleOf({ runStore, workflowStore: catalogues.workflowStore, live, ...access });
+  const { workflowStore, secretUse } = catalogues;
+  const people = runPeopleOf({ runStore, workflowStore, secretUse, live, ...access });
   // The path asks approvals, which take previews over the path.
   const approvals = openApprovals(started, {
     ...options,

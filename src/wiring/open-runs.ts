@@ -36,6 +36,7 @@ import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
 import { reachedWorkflows } from '#workflows/workflow-pins.ts';
 import type { WorkflowStore } from '#workflows/workflow-store.ts';
 import type { WritingRight } from '#workflows/writing-right.ts';
+import type { LiveParts } from './live-parts.ts';
 import type { Approvals } from './open-approvals.ts';
 import { peopleFor } from './people-for.ts';
 
@@ -47,6 +48,7 @@ interface OpenRunsOptions {
   readonly clock: Clock;
   readonly rights: Rights;
   readonly log: Log;
+  readonly live: Pick<LiveParts, 'secrets'>;
   readonly version: string;
   readonly metrics: Metrics;
   readonly runWatcher: RunWatcher;
@@ -70,8 +72,6 @@ export interface Runs {
   readonly catalogue: RunCatalogue;
   readonly engine: RunEngine;
   readonly figures: RunFigures;
-  /** Puts the secrets of a new configuration in force. */
-  follow(next: Config): void;
   /** Has the runs suspended whose people are gone. Never rejects: where the store is away, the gateway tries again. */
   suspendGone(): Promise<void>;
 }
@@ -97,9 +97,8 @@ export function runStoreOf(
 export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions): Runs {
   const { config, clock, log, tracing, runStore: store, approvals, automations, forms, loader, schemas, people } = options;
   const { workflowStore } = options;
-  let { secrets } = config.automations;
   const inputs = createInputCheck({ forms, schemas });
-  const tools = toolsOf(started, store, { ...options, secrets: () => secrets });
+  const tools = toolsOf(started, store, options);
   const watchers = [options.runWatcher, createRunLog(log), ...(tracing ? [createRunSpans(tracing)] : [])];
   const engine = started.adopt(createRunEngine({ store, tools, tasks: config.automations.tasks, log, watchers }), (running) =>
     running.stop(),
@@ -148,9 +147,6 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     catalogue,
     engine,
     figures,
-    follow(next) {
-      ({ secrets } = next.automations);
-    },
     suspendGone: () => gone.sweep(),
   };
 }
@@ -174,14 +170,10 @@ function createGoneSweep(
   return { sweep, again: async () => (hasFailed ? await sweep() : undefined) };
 }
 
-function toolsOf(
-  started: AsyncDisposableStack,
-  store: RunStore,
-  options: OpenRunsOptions & { readonly secrets: () => Config['automations']['secrets'] },
-): RunTools {
+function toolsOf(started: AsyncDisposableStack, store: RunStore, options: OpenRunsOptions): RunTools {
   const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas, people } = options;
   const expressions = started.adopt(createExpressionPool({ threads: expressionsAtOnce }), (pool) => pool.close());
-  const secrets = createSecretValues(options.secrets);
+  const secrets = createSecretValues(() => options.live.secrets());
   return {
     clock,
     runtime: { name: 'orchestration-gateway', version },
