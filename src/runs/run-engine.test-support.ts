@@ -14,6 +14,7 @@ import { newRun, seesNothing } from './run-records.test-support.ts';
 import type { NewRun, StoredRun, TaskRecord } from './run-records.ts';
 import { createRunStore, type RunStore } from './run-store.ts';
 import type { RunTools } from './run-tools.ts';
+import type { RunWatchers } from './run-watcher.ts';
 import type { RunCall } from './tasks/call-tasks.ts';
 
 const head = (name: string, version = '1.0.0'): string =>
@@ -25,6 +26,7 @@ type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResult> | O
 interface GatewayOptions {
   readonly tasks?: number;
   readonly lease?: number;
+  readonly watchers?: RunWatchers;
   /** What this gateway has instead of methods of its store. */
   readonly changed?: (store: RunStore) => Partial<RunStore>;
 }
@@ -100,7 +102,7 @@ function startEngine(
   t: TestContext,
   store: RunStore,
   parts: Parameters<typeof toolsOver>[1],
-  { tasks = 8, lease, changed }: GatewayOptions = {},
+  { tasks = 8, lease, changed, watchers }: GatewayOptions = {},
 ): RunEngine {
   const own: RunStore = { ...store, ...changed?.(store) };
   const engine = createRunEngine({
@@ -109,6 +111,7 @@ function startEngine(
     tasks,
     log: noLog,
     ...(lease !== undefined && { lease }),
+    ...(watchers && { watchers }),
   });
   t.after(async () => {
     engine.abort();

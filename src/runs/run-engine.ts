@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
+import { isPassingRefusal } from '#base/passing-refusal.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import { type EffectError, standardError } from './interpreter/task-error.ts';
 import { endedEarly, gatewaysEnded, mostDeaths, settleLostRun } from './lost-run.ts';
 import type { RunChange } from './run-changes.ts';
 import { RunExecutor } from './run-executor.ts';
+import { failedInside, mostFaults } from './run-faults.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
@@ -76,6 +78,9 @@ class Engine implements RunEngine {
   readonly #lease: number;
   readonly #owner = randomUUID();
   readonly #held = new Map<string, Held>();
+  /** How often this gateway failed on runs as a whole, which no task of theirs explains. */
+  readonly #faults = new Map<string, number>();
+  #claimFails = false;
   /** With the limit of tasks at once. */
   readonly #tools: RunTools;
   readonly #claiming: Promise<void>;
@@ -135,8 +140,7 @@ class Engine implements RunEngine {
   async #claimAlways(): Promise<void> {
     while (!this.#isStopping) {
       this.#hasNews = false;
-      const wait = await this.#claim().catch(() => longestWait);
-      // The store is away where that failed, as its own log says.
+      const wait = await this.#claim().catch((thrown: unknown) => this.#claimFailed(thrown));
       if (!this.#isStopping && !this.#hasNews) await this.#untilNews(Math.min(longestWait, Math.max(shortestWait, wait)));
     }
   }
@@ -148,11 +152,25 @@ class Engine implements RunEngine {
       const limit = tasks - this.#held.size;
       const until = this.#leaseEnd();
       const claimed = await store.claim({ owner: this.#owner, limit, lease: this.#lease, except: [...this.#held.keys()] });
+      this.#claimFails = false;
       for (const run of claimed) this.#hold(run, until);
       if (claimed.length < limit)
         return ((await store.nextWake({ except: [...this.#held.keys()] })) ?? Infinity) - tools.clock.now();
     }
     return longestWait;
+  }
+
+  /** The store is away, as its own log says, or it has something that this gateway cannot read, which is said once. */
+  #claimFailed(thrown: unknown): number {
+    if (!isPassingRefusal(thrown) && !this.#claimFails) {
+      this.#claimFails = true;
+      this.#failedInside(thrown);
+    }
+    return longestWait;
+  }
+
+  #failedInside(thrown: unknown, run?: ClaimedRun): void {
+    for (const watcher of this.#options.watchers ?? []) watcher.failedInside?.(thrown, run);
   }
 
   async #untilNews(milliseconds: number): Promise<void> {
@@ -175,7 +193,7 @@ class Engine implements RunEngine {
   }
 
   #hold(run: ClaimedRun, until: number): void {
-    const { store, log, tools, watchers = [] } = this.#options;
+    const { store, tools, watchers = [] } = this.#options;
     const journal: RunJournal = {
       save: watchedSave(run, (write) => store.save(write), watchers),
       commandsOf: (runs) => store.commandsOf(runs),
@@ -187,15 +205,23 @@ class Engine implements RunEngine {
       entry.executor = executor;
       if (this.#isStopping) executor.drain();
     };
-    execute(run, { tools: this.#tools, journal, holds }, ready)
-      .catch((error: unknown) =>
-        log.error('the execution of a run failed inside the gateway; the run is taken up again', { errorName: nameOf(error) }),
-      )
+    const faulted = (thrown: unknown): void => this.#failedInside(thrown, run);
+    const isGivenUp = (this.#faults.get(run.id) ?? 0) >= mostFaults;
+    execute(run, { tools: this.#tools, journal, holds, faulted, isGivenUp }, ready)
+      .then(() => void this.#faults.delete(run.id))
+      .catch((error: unknown) => this.#executionFailed(error, run))
       .finally(() => {
         if (this.#held.get(run.id) === entry) this.#held.delete(run.id);
         if (this.#held.size === 0) this.#emptied();
         this.#lookAgain();
       });
+  }
+
+  /** The run is taken up again when its lease ends. */
+  #executionFailed(thrown: unknown, run: ClaimedRun): void {
+    if (isPassingRefusal(thrown)) return;
+    this.#failedInside(thrown, run);
+    this.#faults.set(run.id, (this.#faults.get(run.id) ?? 0) + 1);
   }
 
   async #renew(): Promise<void> {
@@ -226,13 +252,24 @@ class Engine implements RunEngine {
   }
 }
 
+interface Executing {
+  readonly tools: RunTools;
+  readonly journal: RunJournal;
+  readonly holds: () => boolean;
+  /** Told of each exception of the gateway itself. */
+  readonly faulted: (thrown: unknown) => void;
+  /** This gateway failed too often on the run as a whole. */
+  readonly isGivenUp: boolean;
+}
+
 /** Resolves once the gateway has let go of the run. `ready` gets its executor. */
 async function execute(
   run: ClaimedRun,
-  { tools, journal, holds }: { readonly tools: RunTools; readonly journal: RunJournal; readonly holds: () => boolean },
+  { tools, journal, holds, faulted, isGivenUp }: Executing,
   ready: (executor: RunExecutor) => void,
 ): Promise<void> {
   const lost = (error: EffectError): Promise<void> => settleLostRun(run, error, { tools, journal });
+  if (isGivenUp) return await lost(failedInside);
   if (run.state === undefined && run.deaths >= mostDeaths) {
     await journal.save(endedEarly(run, gatewaysEnded(run.deaths), tools.clock.now()));
     return;
@@ -244,7 +281,7 @@ async function execute(
     return await lost(standardError('configuration', 'The workflow does not exist', detail));
   }
   const gone = await tools.people.whyGone(run.principal);
-  const made = executorOf({ run, workflow: loaded.workflow, tools, journal, holds, gone });
+  const made = executorOf({ run, workflow: loaded.workflow, tools, journal, holds, gone, faulted });
   if (made === undefined) return await lost(standardError('runtime', 'The state of the run cannot be read', unreadable));
   ready(made);
   await made.execute();
@@ -259,8 +296,4 @@ function executorOf(options: ConstructorParameters<typeof RunExecutor>[0]): RunE
   } catch {
     return undefined;
   }
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : 'unknown';
 }

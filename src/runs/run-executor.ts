@@ -1,16 +1,18 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
+import { isPassingRefusal } from '#base/passing-refusal.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import { cancelledInFlight, childRun, childRunId, documentFor, endForParent, mayChange } from './child-runs.ts';
-import type { ChildEffect, Effect } from './interpreter/effects.ts';
+import type { ChildEffect, Effect, PublishEffect } from './interpreter/effects.ts';
 import { pending } from './interpreter/pending.ts';
 import type { OutsideResult, RunEvent } from './interpreter/run-events.ts';
 import type { RunState } from './interpreter/run-state.ts';
 import { readState } from './interpreter/state-text.ts';
-import { begin, step } from './interpreter/step.ts';
+import { begin } from './interpreter/step.ts';
 import { type EffectError, standardError } from './interpreter/task-error.ts';
 import { gatewaysEnded, mostDeaths } from './lost-run.ts';
 import { eventOfCommand } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
+import { RunFaults, stepOrFault } from './run-faults.ts';
 import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
 import type { LostStanding } from './run-people.ts';
@@ -31,6 +33,8 @@ interface RunExecutorOptions {
   readonly holds: () => boolean;
   /** Set where the run must not go on: it is suspended first. */
   readonly gone?: LostStanding | undefined;
+  /** Told of each exception of the gateway itself. */
+  readonly faulted: (thrown: unknown) => void;
 }
 
 /** Milliseconds between two writes of a run that only computes. */
@@ -54,6 +58,7 @@ export class RunExecutor {
   readonly #options: RunExecutorOptions;
   readonly #outbox: RunOutbox;
   readonly #work: RunWork;
+  readonly #faults: RunFaults;
   #state: RunState;
   /** The state that the store has. */
   #saved: RunState | undefined;
@@ -72,6 +77,7 @@ export class RunExecutor {
     const { run, workflow, tools, holds, gone } = options;
     this.#options = options;
     this.#outbox = createOutbox(run, workflow);
+    this.#faults = new RunFaults(options.faulted);
     this.#work = new RunWork({
       run,
       trace: traceOfRun(run.id),
@@ -80,6 +86,7 @@ export class RunExecutor {
       wasSuspended: () => this.#state.stoppedFor > 0,
       arrived: (event) => void this.#arrivals.push({ event }),
       wake: () => this.#wake(),
+      faults: this.#faults,
     });
     const { id, seed, input, createdAt: at, state } = run;
     this.#saved = state === undefined ? undefined : readState(state.text, state.values);
@@ -197,8 +204,9 @@ export class RunExecutor {
         this.#queued.add(command.number);
         this.#arrivals.push({ command });
       }
-    } catch {
+    } catch (error) {
       // The store is away, as its own log says. The next renewal of the lease tells that commands wait.
+      if (!isPassingRefusal(error)) throw error;
     }
   }
 
@@ -216,7 +224,12 @@ export class RunExecutor {
   #apply(event: RunEvent, arrival: Arrival): void {
     const { run, workflow } = this.#options;
     const unknown = event.kind === 'cancel' && mayChange(this.#work.effects) ? cancelledInFlight : undefined;
-    const { state, notes } = step(workflow, this.#state, event);
+    const { state, notes } = stepOrFault(event, {
+      workflow,
+      state: this.#state,
+      faults: this.#faults,
+      again: () => this.#arrive(event),
+    });
     this.#outbox.notes(notes);
     if (state === this.#state) return;
     this.#noteJoined(arrival, event);
@@ -237,20 +250,25 @@ export class RunExecutor {
   async #prepare(effects: readonly Effect[]): Promise<void> {
     const byKey = new Map(effects.map((effect) => [effect.key, effect]));
     this.#work.keepOnly(byKey);
+    this.#faults.keepOnly(byKey);
     this.#forgetBegun(byKey);
     for (const effect of effects) {
-      if (this.#begun.has(effect.key)) continue;
-      if (effect.kind === 'publish') {
-        const senders = (await this.#options.tools.people.involved(this.#options.run)).map(({ id, username }) => ({
-          id,
-          username,
-        }));
-        this.#outbox.message({ at: this.#now(), kind: 'message', event: effect.event, senders });
-        this.#arrive({ kind: 'published', at: this.#now(), key: effect.key });
-      } else if (effect.kind === 'child') await this.#beginChild(effect);
-      else continue;
+      if (this.#begun.has(effect.key) || (effect.kind !== 'publish' && effect.kind !== 'child')) continue;
+      const end = await this.#faults.attempt(effect, { work: () => this.#beginOutside(effect), now: () => this.#now() });
+      if (end !== undefined) this.#arrive(end);
       this.#begun.set(effect.key, effect);
     }
+  }
+
+  #beginOutside(effect: PublishEffect | ChildEffect): Promise<void> {
+    return effect.kind === 'publish' ? this.#publish(effect) : this.#beginChild(effect);
+  }
+
+  async #publish({ key, event }: PublishEffect): Promise<void> {
+    const { tools, run } = this.#options;
+    const senders = (await tools.people.involved(run)).map(({ id, username }) => ({ id, username }));
+    this.#outbox.message({ at: this.#now(), kind: 'message', event, senders });
+    this.#arrive({ kind: 'published', at: this.#now(), key });
   }
 
   /** Cancels children that the run no longer waits for, or whose time limit passed. */
@@ -316,8 +334,9 @@ export class RunExecutor {
         this.#savedAt = tools.clock.monotonic();
         for (const number of write.consumed) this.#queued.delete(number);
         return outcome;
-      } catch {
+      } catch (error) {
         // The store is away, as its own log says.
+        if (!isPassingRefusal(error)) throw error;
         if (this.#mode === 'lost' || this.#mode === 'abort') return 'lost';
         await sleep(delay);
       }

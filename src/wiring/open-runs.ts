@@ -171,6 +171,7 @@ function toolsOf(
       secrets,
       observers: { metrics, log },
       callEnded: metrics.callEnded,
+      failedInside: () => options.runWatcher.failedInside(undefined),
     }),
     async checkSchema(check) {
       const verdict = await schemas.problemsOf(check);

@@ -38,6 +38,8 @@ export interface RunCall {
   readonly isAsked?: boolean | undefined;
   /** False: the gateway may have lost the run. A call that may change something waits until it knows. */
   readonly holds?: () => boolean;
+  /** Called before a call that may change something can leave. */
+  readonly leaving?: () => void;
 }
 
 export interface CallTaskEnd {
@@ -52,9 +54,10 @@ type CallTaskAnswer = CallTaskEnd | 'waiting' | { readonly held: LostStanding };
 /** The calls of tasks: an entrance to the call path. */
 export interface CallTasks {
   /**
-   * Never rejects. `signal` aborts the call like a caller that leaves: it is then `unknown` where an action may have happened, else `aborted`.
+   * `signal` aborts the call like a caller that leaves: it is then `unknown` where an action may have happened, else `aborted`.
    * While the store is away, and while the rate limit refuses the call, it waits. `waiting`: people have to approve the call first, and a
-   * command to the run says when they have decided. Rejects with `store-unavailable` before anything happens, and for `approval`.
+   * command to the run says when they have decided. Rejects with `store-unavailable` before anything happens, and for `approval`; with any
+   * other error where the gateway itself fails.
    */
   perform(call: RunCall, signal: AbortSignal): Promise<CallTaskAnswer>;
   /** Fetches an external schema by the way of restCall. YAML is converted to JSON. Rejects with `store-unavailable`. */
@@ -172,7 +175,10 @@ type MadeCall = StandingCall & { readonly function: Exclude<FunctionName, 'appro
 async function performed(call: MadeCall, signal: AbortSignal, needs: Needs): Promise<CallTaskAnswer> {
   const prepared = await orFailure(() => prepare(call, signal, needs));
   if ('lost' in prepared) return heldBack(call, prepared.lost);
-  if (!('result' in prepared)) return await made(call, prepared, signal, needs);
+  if (!('result' in prepared)) {
+    if (prepared.changes) call.leaving?.();
+    return await made(call, prepared, signal, needs);
+  }
   // The arguments that an earlier gateway evaluated may have been good.
   const result = mayBeMadeBefore(call) ? doubtful(prepared.result) : prepared.result;
   return { result, requestId: undefined };
