@@ -11,7 +11,7 @@ import { grantableRules, isOneOfApprovers, notApprover, type Obstacle, obstacleO
 import { decisionText, digestOfBody, type ProofKey, proofOf } from './approval-proof.ts';
 import type { ApprovalFilter, ApprovalPlace } from './approval-reading-store.ts';
 import { approvalNotFound, approvalOver } from './approval-refusals.ts';
-import { type StandingNeeds, standingOf } from './approval-standing.ts';
+import { type Standing, type StandingNeeds, standingOf } from './approval-standing.ts';
 import type { ApprovalStore } from './approval-store.ts';
 
 /** Who asks for which approval. */
@@ -58,7 +58,7 @@ type ReadingOperation = Extract<Operation, 'listApprovals' | 'previewApproval' |
 interface CatalogueOptions extends StandingNeeds {
   readonly store: ApprovalStore;
   readonly rights: Rights;
-  readonly takePreview: (approval: Approval, format?: DryRunFormat) => Promise<StoredPreview>;
+  readonly takePreview: (approval: Approval, asker: Principal, format?: DryRunFormat) => Promise<StoredPreview>;
   /** All known people, for the warnings. */
   readonly known: () => Promise<readonly Principal[]>;
   /** Whether the principal may open the run that asks. */
@@ -112,7 +112,8 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
     reject: (request) => decide(request, 'rejected'),
     async preview(request) {
       const approval = await visible(request, 'previewApproval');
-      const preview = await takePreview(approval, request.format);
+      await openStanding(approval, options);
+      const preview = await takePreview(approval, request.principal, request.format);
       return await seen({ ...approval, preview }, request.principal);
     },
     async sees(principal, id) {
@@ -128,11 +129,17 @@ function maySee(principal: Principal, approval: Approval): boolean {
 
 /** What people decide about is what was asked: the store alone is not believed. */
 async function refuseVoid(approval: Approval, needs: CatalogueOptions): Promise<void> {
+  if (approval.bodyDigest !== digestOfBody(approval.body)) throw approvalOver({ ...approval, status: 'expired' });
+  const { losses } = await openStanding(approval, needs);
+  await needs.store.withdraw(approval, losses);
+}
+
+/** Throws 409 where the approval is over by the store or by the audit log. */
+async function openStanding(approval: Approval, needs: CatalogueOptions): Promise<Standing> {
   const standing = await standingOf(approval, approval, needs);
-  const isAsShown = approval.bodyDigest === digestOfBody(approval.body);
-  if (standing === undefined || !isAsShown) throw approvalOver({ ...approval, status: 'expired' });
+  if (standing === undefined) throw approvalOver({ ...approval, status: 'expired' });
   if (!isOpen(standing.approval.status)) throw approvalOver(standing.approval);
-  await needs.store.withdraw(approval, standing.losses);
+  return standing;
 }
 
 interface Judged {

@@ -1,4 +1,5 @@
 import type { Access } from '#access/access.ts';
+import type { Principal } from '#access/principal.ts';
 import type { Rights } from '#access/rights.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Approval, StoredPreview } from '#approvals/approval.ts';
@@ -76,13 +77,13 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
       withdrawn: (approval, decision) => audit.record(withdrawalFacts(approval, decision)),
     }),
   };
-  const takePreview = async (approval: Approval, format?: DryRunFormat): Promise<StoredPreview> => {
+  const takePreview = async (approval: Approval, asker?: Principal, format?: DryRunFormat): Promise<StoredPreview> => {
     const answerableOf = async (id: string) => {
       const run = await runStore.summary(id);
       const standing = run && (await people.standing(run));
       return standing && ('by' in standing ? [] : standing.answerable);
     };
-    const preview = await previewOfApproval(approval, { preview: ask, answerableOf, clock, format });
+    const preview = await previewOfApproval(approval, { preview: ask, answerableOf, clock, asker, format });
     await needs.store.savePreview(approval.id, preview);
     return preview;
   };

@@ -541,7 +541,7 @@ export interface Operations {
   /**
    * Ask the orchestrator again what the call would do
    *
-   * The preview replaces the earlier one. It changes nothing at the orchestrator.
+   * The preview replaces the earlier one. It changes nothing at the orchestrator, and the rate limit of the caller counts it. An approval that is over gets none (409).
    *
    * For every authenticated caller, with any role.
    */

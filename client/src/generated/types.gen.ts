@@ -6987,6 +6987,13 @@ export type PreviewApprovalErrors = {
         code: 'request-timeout';
     };
     /**
+     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired.
+     */
+    409: Problem & {
+        status: 409;
+        code: 'approval-used' | 'approval-rejected' | 'approval-expired';
+    };
+    /**
      * `body-too-large`: The request body is over the limit.
      */
     413: Problem & {

@@ -162,11 +162,12 @@ function previewRoute(approvals: ApprovalCatalogue): Route {
       tag: 'approvals',
       operationId: 'previewApproval',
       summary: 'Ask the orchestrator again what the call would do',
-      description: 'The preview replaces the earlier one. It changes nothing at the orchestrator.',
+      description:
+        'The preview replaces the earlier one. It changes nothing at the orchestrator, and the rate limit of the caller counts it. An approval that is over gets none (409).',
       pathParameters: approvalParameter,
       queryParameters: formatParameter,
       success: { status: 200, description: 'The approval with its new preview.', schema: approvalSchema },
-      errors: ['approval-not-found', 'store-unavailable'],
+      errors: ['approval-not-found', 'approval-used', 'approval-rejected', 'approval-expired', 'store-unavailable'],
       example: {
         path: { id: exampleApproval.id },
         request: { format: 'native' },
