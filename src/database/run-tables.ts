@@ -105,7 +105,7 @@ interface EventLogTable {
   readonly run: string | null;
   readonly automation: string | null;
   readonly kind: 'lifecycle' | 'message';
-  /** SHA-256 of the kind, the source and the id, base64url: no two events have the same. */
+  /** SHA-256 of the kind, the source, the id and the sender of a message, base64url: no two events have the same. */
   readonly identity: string | null;
   /** JSON text. */
   readonly event: string;

@@ -1,4 +1,5 @@
 import type { Principal } from '#access/principal.ts';
+import { withOrigin } from '#workflows/own-events.ts';
 import { createRunSight } from './run-access.ts';
 import { callsOfRun, type RunCallPage, type RunCallsRequest } from './run-calls.ts';
 import { createRunFinder } from './run-finder.ts';
@@ -35,7 +36,7 @@ export interface RunCatalogue {
    * and as `start`.
    */
   rerun(request: RerunRequest): Promise<StartedRun>;
-  /** Hands events to the runs that listen. The role is checked already. An event with the `source` and `id` of an earlier one is dropped. */
+  /** Hands events to the runs that listen. The role is checked already. One with the `source` and `id` of an earlier one of the principal is dropped. */
   publish(request: { readonly principal: Principal; readonly events: readonly Pick<NewEvent, 'event'>[] }): Promise<void>;
   /** See `RunFollower.run`. */
   follow(request: RunRequest & FollowOptions): Promise<EventPages | undefined>;
@@ -63,7 +64,9 @@ export function createRunCatalogue(needs: RunCatalogueNeeds): RunCatalogue {
     },
     async publish({ principal: { id, username }, events }) {
       const senders = [{ id, username }];
-      await store.publish(events.map(({ event }) => ({ at: clock.now(), kind: 'message', event, senders })));
+      await store.publish(
+        events.map(({ event }) => ({ at: clock.now(), kind: 'message', event: withOrigin(event, { sender: id }), senders })),
+      );
     },
     async follow({ after, signal, ...request }) {
       const { run } = await finder.visible(request, 'followRun');

@@ -1,5 +1,6 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
 import { isPassingRefusal } from '#base/passing-refusal.ts';
+import { withOrigin } from '#workflows/own-events.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import { cancelledInFlight, childRun, childRunId, documentFor, endForParent, mayChange } from './child-runs.ts';
 import type { ChildEffect, Effect, PublishEffect } from './interpreter/effects.ts';
@@ -267,7 +268,8 @@ export class RunExecutor {
   async #publish({ key, event }: PublishEffect): Promise<void> {
     const { tools, run } = this.#options;
     const senders = (await tools.people.involved(run)).map(({ id, username }) => ({ id, username }));
-    this.#outbox.message({ at: this.#now(), kind: 'message', event, senders });
+    const origin = { sender: run.principal.id, workflow: run.workflow };
+    this.#outbox.message({ at: this.#now(), kind: 'message', event: withOrigin(event, origin), senders });
     this.#arrive({ kind: 'published', at: this.#now(), key });
   }
 

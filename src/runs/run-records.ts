@@ -135,7 +135,7 @@ export interface EventRecord {
   readonly senders?: readonly NamedPrincipal[] | undefined;
 }
 
-/** A CloudEvent has a `source` and an `id` of its own. The log does not store a second one of the same kind with the same two. */
+/** A CloudEvent has a `source` and an `id`. The log does not store a second one of the same kind and `sender` with the same two. */
 export type NewEvent = Pick<EventRecord, 'at' | 'kind' | 'event' | 'senders'>;
 
 export interface RunRelease {

@@ -122,15 +122,15 @@ export function eventOf({
   return { number, at, run: run ?? undefined, automation: automation ?? undefined, kind, event, ...sent };
 }
 
-/** Null where the text is no CloudEvent: it has no identity, and each is stored. */
+/** Of the sender, the source and the id. Null where the text is no CloudEvent: it has no identity, and each is stored. */
 export function identityOf({ kind, event }: NewEvent): string | null {
   const read: unknown = JSON.parse(event);
   if (typeof read !== 'object' || read === null || !('source' in read) || !('id' in read)) return null;
-  return identityOfEvent(kind, read.source, read.id);
+  return identityOfEvent(kind, read.source, read.id, 'sender' in read ? read.sender : undefined);
 }
 
-export function identityOfEvent(kind: NewEvent['kind'], source: unknown, id: unknown): string {
+export function identityOfEvent(kind: NewEvent['kind'], source: unknown, id: unknown, sender?: unknown): string {
   return createHash('sha256')
-    .update(JSON.stringify([kind, source, id]))
+    .update(JSON.stringify(sender === undefined ? [kind, source, id] : [kind, source, id, sender]))
     .digest('base64url');
 }

@@ -75,7 +75,7 @@ export interface RunStore {
   isPinned(digests: readonly string[]): Promise<boolean>;
   /** Ids of the runs that the run began and that have not ended. */
   children(run: string): Promise<readonly string[]>;
-  /** Events that are not of a run. A second one with the same kind, `source` and `id` is not stored again. */
+  /** Events that are not of a run. A second one with the same kind, `sender`, `source` and `id` is not stored again. */
   publish(events: readonly NewEvent[]): Promise<void>;
   /** Message events in the order of their numbers. */
   messages(start: MessageStart & { readonly limit: number }): Promise<readonly EventRecord[]>;

@@ -643,15 +643,21 @@ export type CheckedWorkflow = {
 };
 
 /**
- * CloudEvents 1.0, JSON format. Further members are extensions. The batch type has an array of these.
+ * CloudEvents 1.0, JSON format. Further members are extensions, but for `sender` and `workflow`, which the gateway sets. The batch type has an array of these.
  */
 export type CloudEvent = {
     specversion: '1.0';
     /**
-     * Unique for its source.
+     * Unique for its sender and source.
      */
     id: string;
+    /**
+     * Sources that begin with / are those of the gateway.
+     */
     source: string;
+    /**
+     * Types that begin with `orchestration-gateway.` or `io.serverlessworkflow.` are those of the gateway.
+     */
     type: string;
     datacontenttype?: string;
     dataschema?: string;
