@@ -10,6 +10,7 @@ import type { RunState } from './interpreter/run-state.ts';
 import { readState } from './interpreter/state-text.ts';
 import { begin } from './interpreter/step.ts';
 import { type EffectError, standardError } from './interpreter/task-error.ts';
+import { joinedBy } from './joined-people.ts';
 import { gatewaysEnded, mostDeaths } from './lost-run.ts';
 import { eventOfCommand } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
@@ -233,18 +234,10 @@ export class RunExecutor {
     });
     this.#outbox.notes(notes);
     if (state === this.#state) return;
-    this.#noteJoined(arrival, event);
+    for (const person of joinedBy(event, 'command' in arrival ? arrival.command.command : undefined)) this.#outbox.person(person);
     const ends = state.endedAt !== undefined && this.#state.endedAt === undefined;
     this.#state = state;
     if (ends) for (const { run: parent, command } of endForParent(run, state, unknown)) this.#outbox.command(parent, command);
-  }
-
-  /** Who sent an event that the run took, or decided about its call, has a hand in it from this step on. */
-  #noteJoined(arrival: Arrival, event: RunEvent): void {
-    if (event.kind === 'eventArrived') for (const sender of event.senders ?? []) this.#outbox.person({ ...sender, as: 'event' });
-    const command = 'command' in arrival ? arrival.command.command : undefined;
-    if (command?.kind === 'decide' && command.principalId !== undefined)
-      this.#outbox.person({ id: command.principalId, username: command.principal, as: 'decision' });
   }
 
   /** Aborts what the run no longer waits for, and puts into the next write what the store is to begin. */

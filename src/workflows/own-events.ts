@@ -2,11 +2,15 @@
 const ownTypes = ['orchestration-gateway.', 'io.serverlessworkflow.'] as const;
 
 /** Attributes that the gateway sets on each event that it takes or emits: who sent it, and for `emit` the id of the workflow. */
-export const ownAttributes = ['sender', 'workflow'] as const;
+const ownAttributes: ReadonlySet<string> = new Set(['sender', 'workflow']);
+
+export function isOwnAttribute(name: string): boolean {
+  return ownAttributes.has(name);
+}
 
 /** Why others may not give an attribute of an event this value; undefined where they may. */
 export function whyOwn(name: string, value: unknown): string | undefined {
-  if (ownAttributes.some((own) => own === name)) return 'is an attribute that the gateway sets itself; leave it out';
+  if (isOwnAttribute(name)) return 'is an attribute that the gateway sets itself; leave it out';
   if (typeof value !== 'string') return undefined;
   if (name === 'source' && value.startsWith('/'))
     return 'begins with /, as only the sources of the gateway do; write an address such as https://example.net/source';

@@ -5,7 +5,7 @@ import { readEnvelope } from '#json/json-envelope.ts';
 import { pointerTo } from '#json/json-pointer.ts';
 import { opaqueMembers } from '#json/opaque-member.ts';
 import { createProblemList, invalidRequest, type ProblemList } from '#json/problem-list.ts';
-import { whyOwn } from '#workflows/own-events.ts';
+import { isOwnAttribute, whyOwn } from '#workflows/own-events.ts';
 
 export const cloudEventType = 'application/cloudevents+json';
 export const cloudEventBatchType = 'application/cloudevents-batch+json';
@@ -90,10 +90,12 @@ function judgeEvent(event: unknown, pointer: string, list: ProblemList): void {
     return;
   }
   // A null is an attribute without a value (JSON format 2.2). For `data` it is the value.
-  const given = new Map(Object.entries(event).filter(([name, value]) => value !== null || name === 'data'));
+  const given = new Map(
+    Object.entries(event).filter(([name, value]) => value !== null || name === 'data' || isOwnAttribute(name)),
+  );
   for (const name of ['specversion', 'id', 'source', 'type']) if (!given.has(name)) list.add(`${pointer}/${name}`, 'is missing');
   for (const [name, value] of given) {
-    const problem = problemOfMember(name, value) ?? whyOwn(name, value);
+    const problem = problemOfMember(name, value);
     if (problem !== undefined) list.add(pointerTo(pointer, name), problem);
   }
   if (given.has('data') && given.has('data_base64'))
@@ -118,6 +120,8 @@ const texts: ReadonlySet<string> = new Set(['id', 'type', 'subject', ...forms.ke
 
 function problemOfMember(name: string, value: unknown): string | undefined {
   if (name === 'data') return undefined;
+  const own = whyOwn(name, value);
+  if (own !== undefined) return own;
   if (name === 'data_base64') return isBase64(value) ? undefined : 'must be a string of base64';
   if (!/^[a-z0-9]{1,64}$/u.test(name)) return 'is no name of an attribute: only a to z and 0 to 9 are, at most 64 of them';
   return texts.has(name) ? problemOfAttribute(name, value) : problemOfExtension(value);

@@ -211,6 +211,7 @@ describe('sending events', () => {
       [{ source: '/runs/1' }, '/source'],
       [{ source: '//gateway.example/runs/1' }, '/source'],
       [{ sender: 'ada' }, '/sender'],
+      [{ sender: null }, '/sender'],
       [{ workflow: 'noc.deploy' }, '/workflow'],
     ] as const) {
       const reply = await gateway.post('ada', '/events', cloudEvent('1', more), cloudEvents);
