@@ -99,14 +99,19 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
   return {
     read: async (request) => await seen(await visible(request), request.principal),
     async list({ principal, filter, page: { limit, after } }) {
-      const { list, next } = await visiblePage({
+      const {
+        list,
+        next,
+        isCut = false,
+      } = await visiblePage({
         limit,
         after,
         read: (most, place: ApprovalPlace | undefined) => store.list(filter, { limit: most, after: place }),
         sees: (approval) => shows('listApprovals', principal, approval),
         placeOf: ({ createdAt, id }) => ({ createdAt, id }),
+        sizeOf: (approval) => Buffer.byteLength(JSON.stringify({ ...approval, body: undefined, preview: undefined })),
       });
-      return { list: await Promise.all(list.map((approval) => listed(approval, principal))), next };
+      return { isCut, list: await Promise.all(list.map((approval) => listed(approval, principal))), next };
     },
     grant: (request) => decide(request, 'granted'),
     reject: (request) => decide(request, 'rejected'),

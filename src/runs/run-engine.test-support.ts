@@ -127,6 +127,7 @@ function toolsOver(
   const mask = (text: string): string => text.replaceAll(/secret-\w+/gu, '***');
   return {
     clock: systemClock,
+    limitReached: () => {},
     runtime: { name: 'gateway', version: '1' },
     expressions,
     secrets: {

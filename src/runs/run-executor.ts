@@ -1,4 +1,5 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
+import { isCut } from '#base/cut-text.ts';
 import { isPassingRefusal } from '#base/passing-refusal.ts';
 import { withOrigin } from '#workflows/own-events.ts';
 import type { Workflow } from '#workflows/workflow.ts';
@@ -233,6 +234,7 @@ export class RunExecutor {
       again: () => this.#arrive(event),
     });
     this.#outbox.notes(notes);
+    if (notes.some((note) => 'error' in note && isCut(note.error?.detail))) this.#options.tools.limitReached('error-text');
     if (state === this.#state) return;
     for (const person of joinedBy(event, 'command' in arrival ? arrival.command.command : undefined)) this.#outbox.person(person);
     const ends = state.endedAt !== undefined && this.#state.endedAt === undefined;

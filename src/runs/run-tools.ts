@@ -1,4 +1,5 @@
 import type { Clock } from '#base/clock.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { ExpressionPool } from '#workflows/expression-pool.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import type { MessageStart } from './event-store.ts';
@@ -11,6 +12,7 @@ import type { SecretValues } from './tasks/secret-values.ts';
 /** What a run needs of the parts around it. Each waits where the store is away; none rejects for what a workflow does. */
 export interface RunTools {
   readonly clock: Clock;
+  readonly limitReached: LimitReached;
   /** `$runtime`. */
   readonly runtime: { readonly name: string; readonly version: string };
   readonly expressions: Pick<ExpressionPool, 'evaluate'>;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { GatewayError } from '#base/gateway-error.ts';
 import { isPassingRefusal } from '#base/passing-refusal.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { Effect, ListenEffect } from './interpreter/effects.ts';
@@ -24,7 +25,8 @@ interface RunWorkOptions {
 }
 
 /** Milliseconds before work begins again that was refused for now, or on which the gateway failed. */
-const pauseAfterFailure = 200;
+const shortestPause = 200;
+const longestPause = 5_000;
 
 /** What a holder works on for one run: evaluations, calls, and the messages that a `listen` looks at. */
 export class RunWork {
@@ -126,7 +128,7 @@ export class RunWork {
     const { faults, tools, arrived } = this.#options;
     const begins = wasAborted || isPassingRefusal(fault.thrown);
     const end = begins ? undefined : faults.endOf(effect, { ...fault, at: tools.clock.now() });
-    if (end === undefined) await sleep(pauseAfterFailure);
+    if (end === undefined) await sleep(pauseAfter(fault.thrown));
     if (this.#working.delete(effect.key) && end !== undefined) arrived(end);
   }
 
@@ -142,6 +144,13 @@ export class RunWork {
     if (this.#working.has(effect.key)) this.#scanned.set(effect.key, scanned);
     return arrived;
   }
+}
+
+/** As long as the refusal says, within limits. */
+function pauseAfter(thrown: unknown): number {
+  const asked = thrown instanceof GatewayError ? Number(thrown.headers['Retry-After'] ?? 0) * 1_000 : 0;
+  const isLimit = thrown instanceof GatewayError && thrown.code === 'too-many-requests';
+  return isLimit ? Math.min(Math.max(asked, shortestPause), longestPause) : shortestPause;
 }
 
 /** The run no longer waits for it, or its time limit passed. */

@@ -102,7 +102,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const isOverloaded = (): boolean => pressure.overloaded;
   telemetry.measure({ store: () => database.figures(), pingStore, overloaded: isOverloaded });
   const { base, path } = readPublicUrl(config.server.publicUrl);
-  const making = { ...needs, live, access, base, metrics, runWatcher, tracing };
+  const { limitReached } = telemetry;
+  const making = { ...needs, live, access, base, metrics, runWatcher, tracing, limitReached };
   const { catalogues, runs, people, notifications, inForce, ...made } = openCalls(started, { ...options, ...stored }, making);
   openSchedules(started, { ...options, ...stored, ...catalogues, ...made, access, runs, people, watcher: scheduleWatcher });
   const routes = gatewayRoutes({
@@ -118,7 +119,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
     reload: (asker) => reloading.reload(asker),
   });
-  const server = serverOf({ ...options, ...stored, routes, access, live, metrics, tracing, pressure });
+  const server = serverOf({ ...options, ...stored, routes, access, live, metrics, tracing, pressure, limitReached });
   const reloading = createReloading({
     config,
     load: options.loadAgain,

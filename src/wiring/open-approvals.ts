@@ -17,6 +17,7 @@ import type { ApprovalProofs } from '#audit/approval-proofs.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { Automation } from '#automations/automation.ts';
 import type { Clock } from '#base/clock.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { Log } from '#base/log.ts';
 import type { ApprovalGate } from '#calls/approval-gate.ts';
 import type { Config } from '#config/config.ts';
@@ -43,6 +44,7 @@ interface OpenApprovalsOptions {
   readonly approvalRules: StandingNeeds['rules'];
   /** In front of the path of an approval. */
   readonly base: string;
+  readonly limitReached: LimitReached;
   readonly preview: TakePreview;
   readonly automation: (id: string) => Promise<Automation | undefined>;
 }
@@ -60,6 +62,7 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
   const proofs: StandingNeeds['proofs'] = (approval) => options.proofs.of([approval]);
   const needs = {
     clock,
+    limitReached: options.limitReached,
     key: options.proofKey,
     proofs,
     principalNow: access.principalNow,

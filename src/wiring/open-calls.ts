@@ -16,7 +16,7 @@ type Opened = Pick<RunNeeds, 'config' | 'database' | 'audit' | 'auditReader' | '
   Pick<Parameters<typeof openApprovals>[1], 'proofKey' | 'proofs'>;
 
 interface CallNeeds
-  extends Pick<RunNeeds, 'metrics' | 'runWatcher' | 'tracing'>,
+  extends Pick<RunNeeds, 'metrics' | 'runWatcher' | 'tracing' | 'limitReached'>,
     Pick<Parameters<typeof openNotifications>[1], 'pooled' | 'resolve' | 'userAgent'> {
   readonly live: LiveParts;
   readonly access: Parameters<typeof openApprovals>[1]['access'];
@@ -40,7 +40,7 @@ interface CallParts {
 
 /** Opens the path of calls with its approvals and previews, the runs, which make calls themselves, and the notifications of all that. */
 export function openCalls(started: AsyncDisposableStack, options: Opened, parts: CallNeeds): CallParts {
-  const { live, access, base, userAgent, metrics } = parts;
+  const { live, access, base, userAgent, metrics, limitReached } = parts;
   const { audit, clock, log } = options;
   const runStore = runStoreOf(started, options);
   const rights = createRights(() => live.customRoles());
@@ -55,6 +55,7 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
     runStore,
     people,
     base,
+    limitReached,
     preview: (...asked) => preview(...asked),
     automation: async (id) => (await catalogues.automations.find(id))?.automation,
   });

@@ -7,6 +7,7 @@ import { visibleTo } from '#automations/automation-visibility-store.ts';
 import type { Clock } from '#base/clock.ts';
 import { every } from '#base/every.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { Log } from '#base/log.ts';
 import type { Tracing } from '#base/tracing.ts';
 import type { CallPath } from '#calls/call-path.ts';
@@ -59,6 +60,7 @@ interface OpenRunsOptions {
   readonly writing: Pick<WritingRight, 'whyNot'>;
   readonly people: RunPeople;
   readonly schemas: SchemaThreads;
+  readonly limitReached: LimitReached;
 }
 
 export interface Runs {
@@ -151,11 +153,12 @@ function toolsOf(
   store: RunStore,
   options: OpenRunsOptions & { readonly secrets: () => Config['automations']['secrets'] },
 ): RunTools {
-  const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas, people } = options;
-  const expressions = started.adopt(createExpressionPool({ threads: expressionsAtOnce }), (pool) => pool.close());
+  const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas, people, limitReached } = options;
+  const expressions = started.adopt(createExpressionPool({ threads: expressionsAtOnce, limitReached }), (pool) => pool.close());
   const secrets = createSecretValues(options.secrets);
   return {
     clock,
+    limitReached,
     runtime: { name: 'orchestration-gateway', version },
     expressions,
     secrets,

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import type { LimitReached } from '#base/limits.ts';
 import { JqBatches, type JqEnd } from './jq-batches.ts';
+import { tooLong } from './jq-output.ts';
 import { compilationPrograms, compileProblem, evaluationProgram, lineOf, linesOfResult } from './jq-program.ts';
 import type { JqAnswer, JqRequest, JqWorkerData } from './jq-worker.ts';
 import { ThreadPool } from './thread-pool.ts';
@@ -35,6 +37,7 @@ interface ExpressionPoolOptions {
   readonly timeLimit?: number;
   /** Bytes that jq may take for one evaluation. */
   readonly memoryLimit?: number;
+  readonly limitReached?: LimitReached;
 }
 
 const expressionLimits = { timeLimit: 1_000, memoryLimit: 64 * 1024 ** 2 } as const;
@@ -43,6 +46,7 @@ export function createExpressionPool({
   threads,
   timeLimit = expressionLimits.timeLimit,
   memoryLimit = expressionLimits.memoryLimit,
+  limitReached,
 }: ExpressionPoolOptions): ExpressionPool {
   let module: Promise<WebAssembly.Module> | undefined;
   const pool = new ThreadPool<JqRequest, JqAnswer>({
@@ -72,7 +76,9 @@ export function createExpressionPool({
         input: withoutLoneSurrogates(input),
         lines: linesOfResult * expressions.length,
       });
-      return answer.kind === 'ended' ? readLines(answer, expressions.length) : { failed: 0, detail: answer.detail };
+      const evaluated = answer.kind === 'ended' ? readLines(answer, expressions.length) : { failed: 0, detail: answer.detail };
+      if ('failed' in evaluated && evaluated.detail === tooLong) limitReached?.('expression-output');
+      return evaluated;
     },
     async problemOf(expression, variables) {
       for (const program of compilationPrograms(expression, variables)) {

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { pageBytes } from '#base/visible-page.ts';
 import type { Tables } from '#database/tables.ts';
 import { isPrerelease } from './version-key.ts';
 import { type StoredWorkflow, stampOf, storedText, type VersionRow, versionColumns, versionOf } from './workflow-row.ts';
@@ -18,7 +19,12 @@ export interface WorkflowPage {
 export interface ListedWorkflows {
   readonly list: readonly ListedWorkflow[];
   readonly total: number;
+  /** The page is shorter than its limit because of its bytes. */
+  readonly isCut: boolean;
 }
+
+/** Workflows of one reading: the facts of a version may be long. */
+const idsAtOnce = 32;
 
 export async function listWorkflows(read: Kysely<Tables>, { limit, skip, covers }: WorkflowPage): Promise<ListedWorkflows> {
   const moment = await read.startTransaction().execute();
@@ -26,9 +32,17 @@ export async function listWorkflows(read: Kysely<Tables>, { limit, skip, covers 
     const { ids, total } = await (covers === undefined
       ? allIds(moment, { limit, skip })
       : coveredIds(moment, { limit, skip, covers }));
-    const rows = ids.length === 0 ? [] : await listedRows(moment, ids);
-    const byId = Map.groupBy(rows, (row) => storedText(row.id));
-    return { list: [...byId.values()].flatMap(listedOf), total };
+    const list: ListedWorkflow[] = [];
+    let bytes = 0;
+    for (let start = 0; start < ids.length; start += idsAtOnce) {
+      const rows = await listedRows(moment, ids.slice(start, start + idsAtOnce));
+      for (const workflow of [...Map.groupBy(rows, (row) => storedText(row.id)).values()].flatMap(listedOf)) {
+        bytes += Buffer.byteLength(JSON.stringify(workflow));
+        if (list.length > 0 && bytes > pageBytes) return { list, total, isCut: true };
+        list.push(workflow);
+      }
+    }
+    return { list, total, isCut: false };
   } finally {
     await moment.rollback().execute();
   }

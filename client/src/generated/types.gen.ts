@@ -2818,7 +2818,7 @@ export type ListAutomationsError = ListAutomationsErrors[keyof ListAutomationsEr
 
 export type ListAutomationsResponses = {
     /**
-     * A page, and the effective options. `total` counts the automations that the caller may see and the filters match.
+     * A page, and the effective options. A page has at most 4 MiB, and `limit` is then the number of automations in `list`. `total` counts the automations that the caller may see and the filters match.
      */
     200: AutomationList;
 };

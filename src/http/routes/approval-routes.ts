@@ -58,11 +58,12 @@ function listRoute(approvals: ApprovalCatalogue): Route {
     url: '/approvals',
     // readApprovalListQuery checks names and values together, so that one reply lists all problems.
     query: () => true,
-    async handle({ query, context, count }) {
+    async handle({ query, context, count, reached }) {
       const read = readApprovalListQuery(query);
       if ('problems' in read) throw invalidRequest(read.problems);
       count();
-      const { list, next } = await approvals.list({ principal: context.record.principal, ...read.query });
+      const { list, next, isCut } = await approvals.list({ principal: context.record.principal, ...read.query });
+      if (isCut === true) reached('page');
       return json(200, { list: list.map(shownApproval), cursor: next && writeTimeCursor(next) });
     },
     ...catalogueReading,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { cutText } from '#base/cut-text.ts';
 import type { Directive, Task, Workflow } from '#workflows/workflow.ts';
 import type { JsonValue } from './json-value.ts';
 import type { Note, TaskNote } from './notes.ts';
@@ -143,8 +144,14 @@ export function faulted<State>(task: Task, error: EffectError): Progress<State> 
   return { kind: 'faulted', error: atTask(task, error) };
 }
 
+/** Texts of an error are cut: lists, events and states have them. */
 export function atTask(task: Task, error: EffectError, part = ''): TaskError {
-  return { ...error, instance: `${task.reference}${task.reference === '' ? part : ''}` };
+  const { title, detail } = error;
+  const cut = {
+    ...(title !== undefined && { title: cutText(title) }),
+    ...(detail !== undefined && { detail: cutText(detail) }),
+  };
+  return { ...error, ...cut, instance: `${task.reference}${task.reference === '' ? part : ''}` };
 }
 
 export function limitFault<State>(task: Task, detail: string): Progress<State> {

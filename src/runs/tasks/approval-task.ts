@@ -22,7 +22,7 @@ export interface AskingRun {
   readonly involved?: readonly InvolvedPrincipal[] | undefined;
 }
 
-/** The approvals, as tasks need them. Every method rejects with `store-unavailable`. */
+/** The approvals, as tasks need them. Every method rejects with `store-unavailable`, and `ask` with `too-many-requests`. */
 export interface ApprovalTasks {
   /** Asks people, the first time; then answers what they decided. */
   ask(question: AskedQuestion & AskingRun): Promise<ApprovalAnswer>;
@@ -44,12 +44,19 @@ interface Grant {
   readonly reason: string;
 }
 
+/** Bytes: people read it, and lists have it. */
+export const longestMessage = 10_240;
+/** Roles and groups of one question, together. */
+const mostApprovers = 100;
+/** Characters. */
+const longestName = 1_024;
 /** Milliseconds: as of a rule of the configuration. */
 const usualExpiry = 4 * 3_600_000;
 
 /** `call: approval`. Throws `invalid-request` with every problem of its arguments. */
 export function approvalArguments(given: CallArguments): Omit<AskedQuestion, 'task'> {
   const message = given.requiredText('message');
+  if (Buffer.byteLength(message) > longestMessage) given.problems.add('/message', `has more than ${longestMessage / 1_024} KiB`);
   const approvers = approversIn(given);
   const count = countIn(given);
   const selfApproval = selfApprovalIn(given);
@@ -63,6 +70,10 @@ function approversIn(given: CallArguments): Approvers {
   const roles = named.texts('roles').map((name): RoleName => (isRole(name) ? name : customRole(name)));
   const groups = named.texts('groups');
   if (roles.length === 0 && groups.length === 0) given.problems.add('/approvers', 'names no role and no group');
+  const names = [...named.texts('roles'), ...groups];
+  if (names.length > mostApprovers) given.problems.add('/approvers', `names more than ${mostApprovers} roles and groups`);
+  if (names.some(({ length }) => length > longestName))
+    given.problems.add('/approvers', `has a name of more than ${longestName} characters`);
   return { roles, groups };
 }
 

@@ -119,6 +119,7 @@ export async function runServer(
     watcher: { watchConnections() {}, requestStarted() {}, requestEnded() {}, attemptEnded() {} },
     pressure: { overloaded: false, refuse() {}, close() {} },
     rateLimit: () => undefined,
+    limitReached: () => {},
   });
   const port = Number(new URL(await server.listen()).port);
   t.after(async () => {

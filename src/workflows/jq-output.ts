@@ -1,0 +1,30 @@
+import { cutText, longestText } from '#base/cut-text.ts';
+import { lineOf, linesOfResult } from './jq-program.ts';
+
+/** Bytes of the result of one expression: as much as a run may hold. */
+const longestResult = 8 * 1024 ** 2;
+
+export const tooLong = `the result has more than ${longestResult / 1024 ** 2} MiB`;
+
+/**
+ * The output of a program in which no line is longer than the gateway takes: a result that is too long becomes an error that says so, and the
+ * text of an error is cut. It runs in the thread of jq, so that no long line reaches the event loop.
+ */
+export function withinLimits(stdout: string): string {
+  if (stdout.length * 3 <= longestText) return stdout;
+  const lines = stdout.split('\n');
+  for (let index = 0; index + 1 < lines.length; index += linesOfResult) {
+    const [kind, value = ''] = [lines[index], lines[index + 1]];
+    if (kind === lineOf.raised) lines[index + 1] = cutError(value);
+    else if (value.length * 3 > longestResult && Buffer.byteLength(value) > longestResult)
+      lines.splice(index, linesOfResult, lineOf.raised, JSON.stringify(tooLong));
+  }
+  return lines.join('\n');
+}
+
+/** Any value can be an error, and its text is JSON then. */
+function cutError(value: string): string {
+  if (value.length * 3 <= longestText) return value;
+  const error: unknown = JSON.parse(value);
+  return JSON.stringify(cutText(typeof error === 'string' ? error : `the expression raised ${value}`));
+}
