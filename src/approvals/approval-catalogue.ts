@@ -98,18 +98,17 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
   };
   return {
     read: async (request) => await seen(await visible(request), request.principal),
-    async list({ principal, filter, page: { limit, after } }) {
+    async list({ principal, filter, page }) {
       const {
         list,
         next,
         isCut = false,
       } = await visiblePage({
-        limit,
-        after,
+        ...page,
         read: (most, place: ApprovalPlace | undefined) => store.list(filter, { limit: most, after: place }),
         sees: (approval) => shows('listApprovals', principal, approval),
         placeOf: ({ createdAt, id }) => ({ createdAt, id }),
-        sizeOf: (approval) => Buffer.byteLength(JSON.stringify({ ...approval, body: undefined, preview: undefined })),
+        sizeOf,
       });
       return { isCut, list: await Promise.all(list.map((approval) => listed(approval, principal))), next };
     },
@@ -126,6 +125,11 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
       return approval !== undefined && shows('readApproval', principal, approval);
     },
   };
+}
+
+/** A list has no bodies and no previews. */
+function sizeOf(approval: Approval): number {
+  return Buffer.byteLength(JSON.stringify({ ...approval, body: undefined, preview: undefined }));
 }
 
 function maySee(principal: Principal, approval: Approval): boolean {

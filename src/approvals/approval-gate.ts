@@ -1,4 +1,4 @@
-import { GatewayError } from '#base/gateway-error.ts';
+import type { GatewayError } from '#base/gateway-error.ts';
 import { uuidVersion7 } from '#base/uuid.ts';
 import type { ApprovalGate, ApprovalPermit, AskingCall } from '#calls/approval-gate.ts';
 import { type Approval, isOpen, statusAt, termsOf } from './approval.ts';

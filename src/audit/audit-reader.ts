@@ -71,8 +71,7 @@ export function createAuditReader(options: {
   return {
     verify: (verification) => verifyAudit(options.database, { approvals: options.verifyApprovals, ...verification }),
     async list(query, order = 'newest') {
-      const list: AuditRecord[] = [];
-      let bytes = 0;
+      const { list, add } = gathered();
       let { after } = query;
       for (let examined = 0; examined < examinedAtMost; ) {
         const { entries, last } = await store.entries(
@@ -83,11 +82,7 @@ export function createAuditReader(options: {
         for (const { record, position } of await merged(entries, order)) {
           if (wasShown(position, after, order)) continue;
           if (list.length === query.limit) return pageOf(list, after);
-          if (matches(record, query)) {
-            bytes += Buffer.byteLength(JSON.stringify(record));
-            if (list.length > 0 && bytes > pageBytes) return { ...pageOf(list, after), isCut: true };
-            list.push(record);
-          }
+          if (matches(record, query) && !add(record)) return { ...pageOf(list, after), isCut: true };
           after = position;
           records += 1;
         }
@@ -96,6 +91,21 @@ export function createAuditReader(options: {
         examined += Math.max(chunk, records);
       }
       return pageOf(list, after);
+    },
+  };
+}
+
+/** The records of a page; `add` takes none that makes it too long. */
+function gathered(): { readonly list: readonly AuditRecord[]; readonly add: (record: AuditRecord) => boolean } {
+  const list: AuditRecord[] = [];
+  let bytes = 0;
+  return {
+    list,
+    add(record) {
+      bytes += Buffer.byteLength(JSON.stringify(record));
+      if (list.length > 0 && bytes > pageBytes) return false;
+      list.push(record);
+      return true;
     },
   };
 }

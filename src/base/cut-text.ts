@@ -1,4 +1,4 @@
-/** Bytes of a text that people or programs wrote, and that others read beside many more: of an error, or of a problem. */
+/** Bytes of a text that people or programs wrote, and that others read with many more: of an error, or of a problem. */
 export const longestText = 4_096;
 
 const mark = ' … (cut)';

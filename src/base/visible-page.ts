@@ -23,7 +23,7 @@ export interface VisiblePage<Entry, Place> {
 
 interface Reading<Entry, Place> {
   readonly limit: number;
-  readonly after: Place | undefined;
+  readonly after?: Place | undefined;
   /** So many entries after the place. */
   readonly read: (limit: number, after: Place | undefined) => Promise<readonly Entry[]>;
   readonly sees: (entry: Entry) => boolean | Promise<boolean>;

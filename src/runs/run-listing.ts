@@ -42,12 +42,14 @@ export function taskPage(
     read: (most, place) => store.tasks(run, { limit: most, after: place }),
     sees: () => true,
     placeOf: ({ activity }) => activity,
-    sizeOf: (task) => Buffer.byteLength(JSON.stringify(task)),
+    sizeOf: (task) => usualTaskSize + Buffer.byteLength(JSON.stringify(task)),
   });
 }
 
-/** Bytes beside what a run says of itself. */
+/** Bytes of a run in a list, apart from its longest members. */
 const usualSize = 600;
+/** Bytes by which the times of a task are longer as text. */
+const usualTaskSize = 100;
 
 function sizeOf({ error, automation, workflow }: StoredRunSummary): number {
   return usualSize + Buffer.byteLength(JSON.stringify([error, automation, workflow]));

@@ -7,8 +7,8 @@ const longestResult = 8 * 1024 ** 2;
 export const tooLong = `the result has more than ${longestResult / 1024 ** 2} MiB`;
 
 /**
- * The output of a program in which no line is longer than the gateway takes: a result that is too long becomes an error that says so, and the
- * text of an error is cut. It runs in the thread of jq, so that no long line reaches the event loop.
+ * The output of a program without lines that are longer than the gateway takes. A result that is too long becomes an error that says so, and the
+ * text of an error is cut. The thread of jq does this, so no long line reaches the event loop.
  */
 export function withinLimits(stdout: string): string {
   if (stdout.length * 3 <= longestText) return stdout;
