@@ -1,4 +1,5 @@
 import type { Clock } from '#base/clock.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { Database } from '#database/database.ts';
 import {
   appendEvents,
@@ -98,11 +99,12 @@ interface RunStoreOptions {
   readonly visible: VisibleAutomations;
   /** Whose time decides on PostgreSQL. Only tests with a clock of their own pass `process`. */
   readonly time?: 'server' | 'process';
+  readonly limitReached?: LimitReached | undefined;
 }
 
-export function createRunStore({ database, clock, visible, time = 'server' }: RunStoreOptions): RunStore {
+export function createRunStore({ database, clock, visible, time = 'server', limitReached }: RunStoreOptions): RunStore {
   const changes = createRunChanges(database);
-  const context: RunStoreContext = { database, clock, visible, changes, now: storeTime(database, clock, time) };
+  const context: RunStoreContext = { database, clock, visible, changes, limitReached, now: storeTime(database, clock, time) };
   const writes = gatheredWrites(context);
   const creations = gatheredCreations(context);
   return {

@@ -42,7 +42,7 @@ interface CallParts {
 export function openCalls(started: AsyncDisposableStack, options: Opened, parts: CallNeeds): CallParts {
   const { live, access, base, userAgent, metrics, limitReached } = parts;
   const { audit, clock, log } = options;
-  const runStore = runStoreOf(started, options);
+  const runStore = runStoreOf(started, { ...options, limitReached });
   const rights = createRights(() => live.customRoles());
   const catalogues = openCatalogues(started, { ...options, live, rights, runStore });
   const people = runPeopleOf({ runStore, workflowStore: catalogues.workflowStore, live, principalNow: access.principalNow });

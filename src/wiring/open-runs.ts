@@ -85,9 +85,9 @@ const forgottenAtOnce = 100;
 /** The store of runs, which approvals need as well. */
 export function runStoreOf(
   started: AsyncDisposableStack,
-  { database, clock }: Pick<OpenRunsOptions, 'database' | 'clock'>,
+  { database, clock, limitReached }: Pick<OpenRunsOptions, 'database' | 'clock' | 'limitReached'>,
 ): RunStore {
-  return started.adopt(createRunStore({ database, clock, visible: visibleTo }), (opened) => opened.close());
+  return started.adopt(createRunStore({ database, clock, visible: visibleTo, limitReached }), (opened) => opened.close());
 }
 
 /** The runs of automations. They stop before the parts that they use. */

@@ -41,11 +41,22 @@ function completeEvent(value: JsonValue, run: Turn, activity: number): JsonValue
   return new JsonValue(`{${[...added, ...(written === '' ? [] : [written])].join(',')}}`);
 }
 
+/** As of an event that a caller sends: streams and lists have the attributes whole. */
+const mostAttributes = 50;
+const longestAttribute = 2_048;
+
+function tooLong(value: unknown): string | undefined {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > longestAttribute ? `has more than ${longestAttribute} characters` : undefined;
+}
+
 /** Expressions may have made what storing refuses in a text. */
 function problemOf(event: object): string | undefined {
-  for (const [name, value] of Object.entries(event)) {
+  const entries = Object.entries(event).filter(([name]) => name !== 'data' && name !== 'data_base64');
+  if (entries.length > mostAttributes) return `emit.event: has more than ${mostAttributes} attributes`;
+  for (const [name, value] of entries) {
     const isText = typeof value === 'string' && value !== '';
-    const problem = (name === 'type' || name === 'source') && !isText ? 'is no text' : whyOwn(name, value);
+    const problem = (name === 'type' || name === 'source') && !isText ? 'is no text' : (whyOwn(name, value) ?? tooLong(value));
     if (problem !== undefined) return `emit.event: ${name} ${problem}`;
   }
   return undefined;
