@@ -12,14 +12,17 @@ export interface RoomNeeds {
   /** Bytes that the open approvals of a principal have together; one alone may have more. */
   readonly bytesAtMost?: number;
   readonly limitReached?: LimitReached;
+  /** Throws where the store has no room for a new approval. */
+  readonly requireRoom?: () => void;
 }
 
-/** Whether there is room for one more open approval of the principal. `bytes`: of its body. */
+/** Whether there is room for one more open approval of the principal. `bytes`: of its body. Rejects where the disk has none. */
 export async function hasRoom(
   { id }: Principal,
   bytes: number,
-  { store, bytesAtMost = usualBytes }: RoomNeeds,
+  { store, bytesAtMost = usualBytes, requireRoom }: RoomNeeds,
 ): Promise<boolean> {
+  requireRoom?.();
   const { count, bytes: held } = await store.openOf(id);
   return count < openAtMost && (held === 0 || held + bytes <= bytesAtMost);
 }

@@ -1,7 +1,7 @@
 import { isMap } from 'yaml';
 import type { Secret } from '#base/secret.ts';
 import { entriesOf, memberPath, wrongKind } from './place.ts';
-import { duration, integer } from './scalar-shapes.ts';
+import { duration, integer, size } from './scalar-shapes.ts';
 import { secret } from './secret-shape.ts';
 import { defaulted, isUntagged, mapped, mapping, type Shape } from './shape.ts';
 
@@ -51,5 +51,10 @@ export const automationsSection = mapping({
     'Tasks of runs that this gateway does at once. With 0 it does none, and serves calls alone.',
   ),
   retention: defaulted(retention, '30d', 'How long the gateway keeps runs that have ended.'),
+  storePerPerson: defaulted(
+    size('1048576GiB'),
+    '2GiB',
+    'What the runs, events and approvals of one person may take of the store. Beyond it the person starts no run.',
+  ),
   secrets: defaulted(namedSecrets, '{}', 'Secrets that workflows use as `$secrets.NAME`, by name.'),
 });

@@ -44,7 +44,7 @@ const expectedKeys = [
   ...members('adapters[].denyPaths', 'actions', 'queries'),
   ...members('adapters[].tls', 'serverName', 'verify'),
   ...members('audit', 'retention', 'maxSize', 'checkpointFile', 'key'),
-  ...members('automations', 'tasks', 'retention', 'secrets'),
+  ...members('automations', 'tasks', 'retention', 'storePerPerson', 'secrets'),
   ...members('approvals[]', 'name', 'when', 'approvers', 'count', 'selfApproval', 'expires'),
   ...members('approvals[].when', 'routes', 'adapters', 'paths', 'methods', 'roles', 'via', 'from', 'until'),
   ...members('approvals[].approvers', 'roles', 'groups'),

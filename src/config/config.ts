@@ -115,5 +115,7 @@ export interface AutomationsConfig {
   readonly tasks: number;
   /** Of ended runs, in milliseconds. */
   readonly retention: number;
+  /** Bytes that the store may hold of one person. */
+  readonly storePerPerson: number;
   readonly secrets: Readonly<Record<string, Secret>>;
 }

@@ -32,6 +32,10 @@ interface RunTable {
   readonly error: string | null;
   /** Why it is suspended; null where it is not. */
   readonly suspended_by: string | null;
+  /** JSON text: how many tasks and events its timeline has left out; null where none. */
+  readonly not_stored: string | null;
+  /** Of all that the store has of it, but for its state. */
+  readonly bytes: number;
 }
 
 /**
@@ -111,4 +115,6 @@ interface EventLogTable {
   readonly event: string;
   /** JSON list of the people who sent a message: its caller, or everybody involved in the run that emitted it. */
   readonly senders: string | null;
+  /** SHA-256 of the id of the caller that sent a message, hexadecimal; null for all others. */
+  readonly sender_digest: string | null;
 }

@@ -25,7 +25,7 @@ type Members = Readonly<Record<string, unknown>>;
 export function cutEvent({ event, run }: WholeEvent): string {
   if (event.length * 3 <= surelyShort || Buffer.byteLength(event) <= surelyShort) return event;
   const { data, data_base64: bytes, ...attributes } = parseExact(event) as Members;
-  const size = bytes === undefined ? JSON.stringify(data ?? null) : String(bytes);
+  const size = JSON.stringify(bytes ?? data ?? null);
   if (Buffer.byteLength(size) <= longestData) return event;
   const href = hrefOf(attributes, run);
   const kept = event.length > longestRead ? {} : shortMembers(data);

@@ -4,7 +4,7 @@ import type { Tables } from '#database/tables.ts';
 import { cutEvent, surelyShort } from './cut-event.ts';
 import type { EventLogFilter } from './run-queries.ts';
 import type { EventRecord, NewEvent } from './run-records.ts';
-import { eventOf, identityOf } from './run-row.ts';
+import { digestOf, eventOf, identityOf } from './run-row.ts';
 import { atOnce, type RunStoreContext } from './run-store-context.ts';
 import { visibleEvent } from './run-visibility-store.ts';
 
@@ -58,6 +58,7 @@ export async function appendEvents(
     identityOf(event),
     event.event,
     event.senders === undefined ? null : JSON.stringify(event.senders),
+    run === null && event.senders?.[0] !== undefined ? digestOf(event.senders[0].id) : null,
   ]);
   const given = {
     at: 'bigint',
@@ -67,9 +68,10 @@ export async function appendEvents(
     identity: 'text',
     event: 'text',
     senders: 'text',
+    sender_digest: 'text',
   } as const;
-  await sql`insert into event_log (at, run, automation, kind, identity, event, senders)
-    select at, run, automation, kind, identity, event, senders from ${jsonRows(dialect, given, rows)}
+  await sql`insert into event_log (at, run, automation, kind, identity, event, senders, sender_digest)
+    select at, run, automation, kind, identity, event, senders, sender_digest from ${jsonRows(dialect, given, rows)}
     where true on conflict (identity) do nothing`.execute(transaction);
 }
 

@@ -67,6 +67,7 @@ export function createRunCatalogue(needs: RunCatalogueNeeds): RunCatalogue {
       return await callsOfRun(run, { task, limit, after }, needs);
     },
     async publish({ principal: { id, username }, events }) {
+      await needs.quota.require({ id });
       const senders = [{ id, username }];
       await store.publish(
         events.map(({ event }) => ({ at: clock.now(), kind: 'message', event: withOrigin(event, { sender: id }), senders })),

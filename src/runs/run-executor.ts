@@ -79,7 +79,6 @@ export class RunExecutor {
   constructor(options: RunExecutorOptions) {
     const { run, workflow, tools, holds, gone } = options;
     this.#options = options;
-    this.#outbox = createOutbox(run, workflow);
     this.#faults = new RunFaults(options.faulted);
     this.#work = new RunWork({
       run,
@@ -94,6 +93,7 @@ export class RunExecutor {
     const { id, seed, input, createdAt: at, state } = run;
     this.#saved = state === undefined ? undefined : readState(state.text, state.values);
     this.#state = this.#saved ?? begin({ id, seed, input, at, runtime: tools.runtime });
+    this.#outbox = createOutbox(run, workflow, this.#state.counted);
     this.#savedAt = tools.clock.monotonic();
     if (this.#saved !== undefined) for (const effect of this.#effects()) this.#inherit(effect);
     if (gone !== undefined && this.#state.suspension === undefined)

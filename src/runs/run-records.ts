@@ -2,7 +2,7 @@ import type { InvolvedPrincipal, NamedPrincipal } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
 import type { WorkflowPin } from '#workflows/workflow-pins.ts';
 import type { OutsideResult } from './interpreter/run-events.ts';
-import type { RunStatus } from './interpreter/run-state.ts';
+import type { RunStatus, TimelineCounts } from './interpreter/run-state.ts';
 import type { SuspensionReason } from './interpreter/suspension.ts';
 import type { TaskError } from './interpreter/task-error.ts';
 
@@ -65,7 +65,11 @@ export interface StoredRun extends NewRun {
   readonly endedAt: number | undefined;
   readonly output: string | undefined;
   readonly error: TaskError | undefined;
+  readonly notStored?: NotStored | undefined;
 }
+
+/** Tasks of a run beyond the limit of its timeline, and their events. */
+export type NotStored = Pick<TimelineCounts, 'tasks' | 'events'>;
 
 /** A run that this gateway holds: no other one works on it until the lease ends. */
 export interface ClaimedRun extends StoredRun {
@@ -153,6 +157,8 @@ export interface RunWrite {
   readonly state: { readonly text: string; readonly values: ReadonlyMap<string, string> } | undefined;
   readonly status: RunStatus;
   readonly suspendedBy?: SuspensionReason | undefined;
+  /** Set where the write has left out tasks: how many the run has left out so far. */
+  readonly notStored?: NotStored | undefined;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
   readonly output: string | undefined;

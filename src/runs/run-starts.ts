@@ -135,6 +135,7 @@ async function begun({ workflow, version, found, input, ...parts }: RunParts, st
   const lost = await needs.people.whyLost(documents, people.authors);
   if (lost !== undefined) throw delegationLost(lost);
   const { principal, key, repeated = [] } = parts;
+  await needs.quota.require(principal);
   const id =
     key === undefined ? uuidVersion7(needs.clock.now()) : runIdOfKey({ caller: principal.id, automation: automation._id, key });
   const startedBy = { principal: principal.username };

@@ -100,19 +100,34 @@ interface RunStoreOptions {
   /** Whose time decides on PostgreSQL. Only tests with a clock of their own pass `process`. */
   readonly time?: 'server' | 'process';
   readonly limitReached?: LimitReached | undefined;
+  /** Throws where the store has no room for runs and events. */
+  readonly requireRoom?: () => void;
 }
 
-export function createRunStore({ database, clock, visible, time = 'server', limitReached }: RunStoreOptions): RunStore {
+export function createRunStore({
+  database,
+  clock,
+  visible,
+  time = 'server',
+  limitReached,
+  requireRoom = () => {},
+}: RunStoreOptions): RunStore {
   const changes = createRunChanges(database);
   const context: RunStoreContext = { database, clock, visible, changes, limitReached, now: storeTime(database, clock, time) };
   const writes = gatheredWrites(context);
+  const roomFor =
+    <A, R>(work: (argument: A) => Promise<R>) =>
+    async (argument: A): Promise<R> => {
+      requireRoom();
+      return await work(argument);
+    };
   const creations = gatheredCreations(context);
   return {
-    create: (runs) => creations.add(runs),
+    create: roomFor((runs) => creations.add(runs)),
     changeWith: (work) => changeRunsWith(context, work),
-    claim: (options) => claimRuns(context, options),
+    claim: roomFor((options) => claimRuns(context, options)),
     renew: (options) => renewLeases(context, options),
-    save: (write) => writes.add(write),
+    save: roomFor((write) => writes.add(write)),
     nextWake: (options = {}) => nextWake(context, options),
     command: (run, command, key) => queueCommand(context, { run, command, key }),
     commandsOf: (runs) => queuedCommands(context, runs),
@@ -124,7 +139,7 @@ export function createRunStore({ database, clock, visible, time = 'server', limi
     people: (runs) => joinedPeople(context, runs),
     isPinned: (digests) => isPinned(context, digests),
     children: (run) => openChildren(context, run),
-    publish: (events) => publishEvents(context, events),
+    publish: roomFor((events) => publishEvents(context, events)),
     messages: (start) => readMessages(context, start),
     events: (options) => readEvents(context, options),
     lastEvent: () => lastEventNumber(context),

@@ -22,6 +22,7 @@ import type { Log } from '#base/log.ts';
 import type { ApprovalGate } from '#calls/approval-gate.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
+import type { RequireRoom } from '#database/reserve.ts';
 import type { TakePreview } from '#previews/preview.ts';
 import { seesRun } from '#runs/run-access.ts';
 import type { RunPeople } from '#runs/run-people.ts';
@@ -45,6 +46,7 @@ interface OpenApprovalsOptions {
   /** In front of the path of an approval. */
   readonly base: string;
   readonly limitReached: LimitReached;
+  readonly requireRoom: RequireRoom;
   readonly preview: TakePreview;
   readonly automation: (id: string) => Promise<Automation | undefined>;
 }
@@ -63,6 +65,7 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
   const needs = {
     clock,
     limitReached: options.limitReached,
+    requireRoom: options.requireRoom,
     key: options.proofKey,
     proofs,
     principalNow: access.principalNow,

@@ -16,7 +16,7 @@ type Opened = Pick<RunNeeds, 'config' | 'database' | 'audit' | 'auditReader' | '
   Pick<Parameters<typeof openApprovals>[1], 'proofKey' | 'proofs'>;
 
 interface CallNeeds
-  extends Pick<RunNeeds, 'metrics' | 'runWatcher' | 'tracing' | 'limitReached'>,
+  extends Pick<RunNeeds, 'metrics' | 'runWatcher' | 'tracing' | 'limitReached' | 'requireRoom'>,
     Pick<Parameters<typeof openNotifications>[1], 'pooled' | 'resolve' | 'userAgent'> {
   readonly live: LiveParts;
   readonly access: Parameters<typeof openApprovals>[1]['access'];
@@ -40,9 +40,9 @@ interface CallParts {
 
 /** Opens the path of calls with its approvals and previews, the runs, which make calls themselves, and the notifications of all that. */
 export function openCalls(started: AsyncDisposableStack, options: Opened, parts: CallNeeds): CallParts {
-  const { live, access, base, userAgent, metrics, limitReached } = parts;
+  const { live, access, base, userAgent, metrics, limitReached, requireRoom } = parts;
   const { audit, clock, log } = options;
-  const runStore = runStoreOf(started, { ...options, limitReached });
+  const runStore = runStoreOf(started, { ...options, limitReached, requireRoom });
   const rights = createRights(() => live.customRoles());
   const catalogues = openCatalogues(started, { ...options, live, rights, runStore });
   const people = runPeopleOf({ runStore, workflowStore: catalogues.workflowStore, live, principalNow: access.principalNow });
@@ -56,6 +56,7 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
     people,
     base,
     limitReached,
+    requireRoom,
     preview: (...asked) => preview(...asked),
     automation: async (id) => (await catalogues.automations.find(id))?.automation,
   });

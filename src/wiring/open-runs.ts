@@ -13,8 +13,10 @@ import type { Tracing } from '#base/tracing.ts';
 import type { CallPath } from '#calls/call-path.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
+import type { RequireRoom } from '#database/reserve.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { createInputCheck, type InputCheck } from '#forms/input-check.ts';
+import { usageOf } from '#runs/person-usage-store.ts';
 import { mayHaveCalled } from '#runs/run-calls.ts';
 import { createRunCatalogue, type RunCatalogue } from '#runs/run-catalogue.ts';
 import { createRunEngine, type RunEngine } from '#runs/run-engine.ts';
@@ -25,6 +27,7 @@ import { createRunSpans } from '#runs/run-spans.ts';
 import { createRunStore, type RunStore } from '#runs/run-store.ts';
 import type { RunTools } from '#runs/run-tools.ts';
 import type { RunWatcher } from '#runs/run-watcher.ts';
+import { createStoreQuota, type StoreQuota } from '#runs/store-quota.ts';
 import { createCallTasks } from '#runs/tasks/call-tasks.ts';
 import { createSecretValues } from '#runs/tasks/secret-values.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
@@ -61,6 +64,7 @@ interface OpenRunsOptions {
   readonly people: RunPeople;
   readonly schemas: SchemaThreads;
   readonly limitReached: LimitReached;
+  readonly requireRoom: RequireRoom;
 }
 
 export interface Runs {
@@ -69,7 +73,8 @@ export interface Runs {
   readonly catalogue: RunCatalogue;
   readonly engine: RunEngine;
   readonly figures: RunFigures;
-  /** Puts the secrets of a new configuration in force. */
+  readonly quota: StoreQuota;
+  /** Puts the secrets and limits of a new configuration in force. */
   follow(next: Config): void;
 }
 
@@ -85,16 +90,20 @@ const forgottenAtOnce = 100;
 /** The store of runs, which approvals need as well. */
 export function runStoreOf(
   started: AsyncDisposableStack,
-  { database, clock, limitReached }: Pick<OpenRunsOptions, 'database' | 'clock' | 'limitReached'>,
+  { database, clock, limitReached, requireRoom }: Pick<OpenRunsOptions, 'database' | 'clock' | 'limitReached' | 'requireRoom'>,
 ): RunStore {
-  return started.adopt(createRunStore({ database, clock, visible: visibleTo, limitReached }), (opened) => opened.close());
+  return started.adopt(createRunStore({ database, clock, visible: visibleTo, limitReached, requireRoom }), (opened) =>
+    opened.close(),
+  );
 }
 
 /** The runs of automations. They stop before the parts that they use. */
 export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions): Runs {
   const { config, clock, log, tracing, runStore: store, approvals, automations, forms, loader, schemas, people } = options;
   const { workflowStore } = options;
-  let { secrets } = config.automations;
+  let { secrets, storePerPerson } = config.automations;
+  const { database, limitReached } = options;
+  const quota = createStoreQuota({ limit: () => storePerPerson, usageOf: (id) => usageOf(database, id), clock, limitReached });
   const inputs = createInputCheck({ forms, schemas });
   const tools = toolsOf(started, store, { ...options, secrets: () => secrets });
   const watchers = [options.runWatcher, createRunLog(log), ...(tracing ? [createRunSpans(tracing)] : [])];
@@ -117,6 +126,7 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
   );
   const catalogue = createRunCatalogue({
     store,
+    quota,
     clock,
     rights: options.rights,
     records: options.auditReader,
@@ -142,8 +152,9 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     catalogue,
     engine,
     figures,
+    quota,
     follow(next) {
-      ({ secrets } = next.automations);
+      ({ secrets, storePerPerson } = next.automations);
     },
   };
 }

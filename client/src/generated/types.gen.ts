@@ -916,6 +916,14 @@ export type NoPreview = {
     reason: string;
 };
 
+/**
+ * Completed tasks that only compute and their events, beyond the 20,000 that the timeline has.
+ */
+export type NotStored = {
+    tasks: number;
+    events: number;
+};
+
 export type Notification = {
     /**
      * The header `webhook-id`, the same for all attempts.
@@ -1047,7 +1055,7 @@ export type Problem = {
     /**
      * One of a closed list, for programs.
      */
-    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-has-parent' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'version-superseded' | 'delegation-lost' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'import-too-large' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
+    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-has-parent' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'version-superseded' | 'delegation-lost' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'import-too-large' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'quota-reached' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
     /**
      * Identifies the request in the gateway’s log, as `X-Request-Id` does.
      */
@@ -1063,6 +1071,7 @@ export type Problem = {
 export type Readiness = {
     status: 'ready';
     adapters: AdapterCounts;
+    store: StoreReadiness;
     runs?: RunCounts;
 };
 
@@ -1333,6 +1342,7 @@ export type Run = {
      * Everybody who has had a hand in the run up to now. None of them may approve its calls.
      */
     involved: Array<InvolvedPrincipal>;
+    notStored?: NotStored;
     /**
      * As it was given, with the digits of its numbers.
      */
@@ -1557,6 +1567,13 @@ export type ShownPreview = {
      * The text of the orchestrator; empty where the call would change nothing.
      */
     text: string;
+};
+
+export type StoreReadiness = {
+    /**
+     * True while the disk of a SQLite store is nearly full: runs, events and new approvals wait.
+     */
+    reserve: boolean;
 };
 
 export type StoredWorkflow = {
@@ -5511,11 +5528,11 @@ export type RunAutomationErrors = {
         code: 'idempotency-key-reused';
     };
     /**
-     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     * `quota-reached`: Your share of the store is used up. `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
      */
     429: Problem & {
         status: 429;
-        code: 'too-many-requests' | 'login-throttled';
+        code: 'quota-reached' | 'too-many-requests' | 'login-throttled';
     };
     /**
      * `headers-too-large`: The request headers are over the limit.
@@ -6123,11 +6140,11 @@ export type RerunRunErrors = {
         code: 'idempotency-key-reused';
     };
     /**
-     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     * `quota-reached`: Your share of the store is used up. `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
      */
     429: Problem & {
         status: 429;
-        code: 'too-many-requests' | 'login-throttled';
+        code: 'quota-reached' | 'too-many-requests' | 'login-throttled';
     };
     /**
      * `headers-too-large`: The request headers are over the limit.
@@ -6431,11 +6448,11 @@ export type SendEventsErrors = {
         code: 'unsupported-media-type';
     };
     /**
-     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     * `quota-reached`: Your share of the store is used up. `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
      */
     429: Problem & {
         status: 429;
-        code: 'too-many-requests' | 'login-throttled';
+        code: 'quota-reached' | 'too-many-requests' | 'login-throttled';
     };
     /**
      * `headers-too-large`: The request headers are over the limit.

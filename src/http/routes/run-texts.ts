@@ -23,6 +23,7 @@ export function runText(run: ShownRun): string {
     input,
     output,
     error: written(error),
+    notStored: isWhole ? written(run.notStored) : undefined,
     startedBy: written('due' in startedBy ? { ...startedBy, due: isoTime(startedBy.due) } : startedBy),
     parent: written(parent && { run: parent.run, task: String(parent.activity) }),
     involved: isWhole ? written(run.involved.map(shownPerson)) : undefined,

@@ -8,6 +8,9 @@ import type { Activity, RunState } from './run-state.ts';
 import { type EffectError, standardError, type TaskError } from './task-error.ts';
 import type { ActivityPlace, RunView, TaskScope } from './view.ts';
 
+/** Tasks that call, wait or ask, or that run another workflow. */
+const outside: ReadonlySet<Task['kind']> = new Set<Task['kind']>(['call', 'wait', 'listen', 'run']);
+
 /** UTF-8 bytes of the context and of one task's output together, at most. */
 export const mostBytes = 8 * 1024 * 1024;
 export const mostTasks = 100_000;
@@ -112,6 +115,7 @@ export class Turn implements RunView {
       createdAt,
       reference: task.reference,
       name: task.name,
+      isPlain: !outside.has(task.kind),
       ...(iteration === undefined ? {} : { iteration }),
       attempt,
       ...(requestId === undefined ? {} : { requestId }),

@@ -80,6 +80,7 @@ export async function runServer(
     store: counting,
     clock,
     rights: noRights,
+    quota: { require: async () => {} },
     records: { list: async () => ({ list: [] }) },
     automation: async (id) => {
       const found = await automations.read(id);
