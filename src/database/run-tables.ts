@@ -54,6 +54,8 @@ interface RunClaimTable {
   /** The number of the last message that each `listen` of the run has looked at. */
   readonly scanned: number;
   readonly deaths: number;
+  /** SHA-256 of the id of the principal, hexadecimal: persons take turns. */
+  readonly person: string;
 }
 
 /** JSON texts. */

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import type { Tables } from '#database/tables.ts';
 import type { NewRun, StoredRun } from './run-records.ts';
-import { createdRun, rowOfRun } from './run-row.ts';
+import { createdRun, digestOf, rowOfRun } from './run-row.ts';
 import type { RunStoreContext } from './run-store-context.ts';
 
 /** Thirteen columns each: well below the 32,766 parameters that SQLite takes in a statement. */
@@ -38,8 +38,9 @@ export async function createRunsIn(
     await transaction
       .insertInto('run_claim')
       .values(
-        fresh.map(({ id }) => ({
+        fresh.map(({ id, principal }) => ({
           run: id,
+          person: digestOf(principal.id),
           owner: null,
           fence: 0,
           due_at: sql<number>`${now()}`,

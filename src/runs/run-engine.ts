@@ -6,12 +6,16 @@ import { Semaphore } from '#base/semaphore.ts';
 import { type EffectError, standardError } from './interpreter/task-error.ts';
 import { endedEarly, gatewaysEnded, mostDeaths, settleLostRun } from './lost-run.ts';
 import type { RunChange } from './run-changes.ts';
+import type { ClaimOptions } from './run-claim-store.ts';
 import { RunExecutor } from './run-executor.ts';
 import { failedInside, mostFaults } from './run-faults.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { ClaimedRun } from './run-records.ts';
+import { digestOf } from './run-row.ts';
 import type { RunTools } from './run-tools.ts';
 import { type RunWatchers, watchedSave } from './run-watcher.ts';
+
+type Places = NonNullable<ClaimOptions['places']>;
 
 /** The part of the store by which gateways share the runs. */
 interface RunClaims extends RunJournal {
@@ -21,6 +25,7 @@ interface RunClaims extends RunJournal {
     readonly limit: number;
     readonly lease: number;
     readonly except: readonly string[];
+    readonly places: Places;
   }): Promise<readonly ClaimedRun[]>;
   /** Renews each lease of the owner. `held`: the fences of the runs that it still holds. `waiting`: runs with commands. */
   renew(options: { readonly owner: string; readonly lease: number; readonly runs: readonly string[] }): Promise<{
@@ -28,7 +33,7 @@ interface RunClaims extends RunJournal {
     readonly waiting: ReadonlySet<string>;
   }>;
   /** When the next run wants to go on that no gateway holds, in milliseconds since the epoch. */
-  nextWake(options: { readonly except: readonly string[] }): Promise<number | undefined>;
+  nextWake(options: { readonly except: readonly string[]; readonly places: Places }): Promise<number | undefined>;
   onChange(listener: (change: RunChange) => void): () => void;
 }
 
@@ -54,6 +59,8 @@ interface RunEngineOptions {
 
 interface Held {
   readonly fence: number;
+  /** As in `Places`. */
+  readonly person: string;
   /** By the monotonic clock, with a margin: the store may give the run to another gateway later. */
   until: number;
   /** Undefined while its workflow is read. */
@@ -151,11 +158,15 @@ class Engine implements RunEngine {
     while (!this.#isStopping && this.#held.size < tasks) {
       const limit = tasks - this.#held.size;
       const until = this.#leaseEnd();
-      const claimed = await store.claim({ owner: this.#owner, limit, lease: this.#lease, except: [...this.#held.keys()] });
+      const places = this.#places();
+      const except = [...this.#held.keys()];
+      const claimed = await store.claim({ owner: this.#owner, limit, lease: this.#lease, except, places });
       this.#claimFails = false;
       for (const run of claimed) this.#hold(run, until);
       if (claimed.length < limit)
-        return ((await store.nextWake({ except: [...this.#held.keys()] })) ?? Infinity) - tools.clock.now();
+        return (
+          ((await store.nextWake({ except: [...this.#held.keys()], places: this.#places() })) ?? Infinity) - tools.clock.now()
+        );
     }
     return longestWait;
   }
@@ -171,6 +182,20 @@ class Engine implements RunEngine {
 
   #failedInside(thrown: unknown, run?: ClaimedRun): void {
     for (const watcher of this.#options.watchers ?? []) watcher.failedInside?.(thrown, run);
+  }
+
+  /** What each person holds of the places here. One person never has all of them, where there is more than one. */
+  #places(): Places {
+    const held = new Map<string, number>();
+    for (const { person } of this.#held.values()) held.set(person, (held.get(person) ?? 0) + 1);
+    return { most: mostOfOne(this.#options.tasks), held };
+  }
+
+  /** Others may be due, and have no place here. */
+  #isCrowded(person: string): boolean {
+    const { tasks } = this.#options;
+    if (this.#held.size >= tasks) return true;
+    return (this.#places().held.get(person) ?? 0) >= mostOfOne(tasks);
   }
 
   async #untilNews(milliseconds: number): Promise<void> {
@@ -198,7 +223,8 @@ class Engine implements RunEngine {
       save: watchedSave(run, (write) => store.save(write), watchers),
       commandsOf: (runs) => store.commandsOf(runs),
     };
-    const entry: Held = { fence: run.fence, until, executor: undefined };
+    const person = digestOf(run.principal.id);
+    const entry: Held = { fence: run.fence, person, until, executor: undefined };
     this.#held.set(run.id, entry);
     const holds = (): boolean => tools.clock.monotonic() < entry.until;
     const ready = (executor: RunExecutor): void => {
@@ -206,8 +232,9 @@ class Engine implements RunEngine {
       if (this.#isStopping) executor.drain();
     };
     const faulted = (thrown: unknown): void => this.#failedInside(thrown, run);
+    const isCrowded = (): boolean => this.#isCrowded(person);
     const isGivenUp = (this.#faults.get(run.id) ?? 0) >= mostFaults;
-    execute(run, { tools: this.#tools, journal, holds, faulted, isGivenUp }, ready)
+    execute(run, { tools: toolsOf(this.#tools, run.principal.id), journal, holds, faulted, isGivenUp, isCrowded }, ready)
       .then(() => void this.#faults.delete(run.id))
       .catch((error: unknown) => this.#executionFailed(error, run))
       .finally(() => {
@@ -260,12 +287,14 @@ interface Executing {
   readonly faulted: (thrown: unknown) => void;
   /** This gateway failed too often on the run as a whole. */
   readonly isGivenUp: boolean;
+  /** The run should give its place back where it can. */
+  readonly isCrowded: () => boolean;
 }
 
 /** Resolves once the gateway has let go of the run. `ready` gets its executor. */
 async function execute(
   run: ClaimedRun,
-  { tools, journal, holds, faulted, isGivenUp }: Executing,
+  { tools, journal, holds, faulted, isGivenUp, isCrowded }: Executing,
   ready: (executor: RunExecutor) => void,
 ): Promise<void> {
   const lost = (error: EffectError): Promise<void> => settleLostRun(run, error, { tools, journal });
@@ -281,13 +310,27 @@ async function execute(
     return await lost(standardError('configuration', 'The workflow does not exist', detail));
   }
   const gone = await tools.people.whyGone(run.principal);
-  const made = executorOf({ run, workflow: loaded.workflow, tools, journal, holds, gone, faulted });
+  const made = executorOf({ run, workflow: loaded.workflow, tools, journal, holds, gone, faulted, isCrowded });
   if (made === undefined) return await lost(standardError('runtime', 'The state of the run cannot be read', unreadable));
   ready(made);
   await made.execute();
 }
 
 const unreadable = 'This version of the gateway cannot read the state that the store has of this run.';
+
+/** Places of one person, at one gateway. */
+function mostOfOne(tasks: number): number {
+  return Math.max(1, Math.floor(tasks - Math.max(1, tasks / 4)));
+}
+
+/** Threads take turns by person. */
+function toolsOf(tools: RunTools, person: string): RunTools {
+  return {
+    ...tools,
+    expressions: { evaluate: (evaluation) => tools.expressions.evaluate({ ...evaluation, person }) },
+    checkSchema: (check) => tools.checkSchema({ ...check, person }),
+  };
+}
 
 /** Undefined where the state of the run cannot be read. */
 function executorOf(options: ConstructorParameters<typeof RunExecutor>[0]): RunExecutor | undefined {

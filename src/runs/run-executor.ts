@@ -6,19 +6,20 @@ import type { Workflow } from '#workflows/workflow.ts';
 import { cancelledInFlight, childRun, childRunId, documentFor, endForParent, mayChange } from './child-runs.ts';
 import type { ChildEffect, Effect, PublishEffect } from './interpreter/effects.ts';
 import { pending } from './interpreter/pending.ts';
-import type { OutsideResult, RunEvent } from './interpreter/run-events.ts';
+import type { RunEvent } from './interpreter/run-events.ts';
 import type { RunState } from './interpreter/run-state.ts';
 import { readState } from './interpreter/state-text.ts';
 import { begin } from './interpreter/step.ts';
 import { type EffectError, standardError } from './interpreter/task-error.ts';
 import { joinedBy } from './joined-people.ts';
-import { gatewaysEnded, mostDeaths } from './lost-run.ts';
+import { gatewaysEnded, mostDeaths, unknownAfter } from './lost-run.ts';
 import { eventOfCommand } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
 import { RunFaults, stepOrFault } from './run-faults.ts';
 import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
 import type { LostStanding } from './run-people.ts';
+import { RunPlace, shortWait } from './run-place.ts';
 import type { ClaimedRun, QueuedCommand, RunRelease } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import { traceOfRun } from './run-trace.ts';
@@ -36,14 +37,14 @@ interface RunExecutorOptions {
   readonly holds: () => boolean;
   /** Set where the run must not go on: it is suspended first. */
   readonly gone?: LostStanding | undefined;
+  /** Others may be due, and have no place here. */
+  readonly isCrowded: () => boolean;
   /** Told of each exception of the gateway itself. */
   readonly faulted: (thrown: unknown) => void;
 }
 
 /** Milliseconds between two writes of a run that only computes. */
 const writeInterval = 100;
-/** Milliseconds that a holder keeps a run which waits for a time. A longer wait is in the store alone. */
-const shortWait = 2_000;
 /** Milliseconds until the lease is looked at again. */
 const leaseInterval = 100;
 /** Milliseconds; a longer timer of Node would overflow. */
@@ -51,10 +52,6 @@ const longestTimer = 60_000;
 
 /** What happened, or a command, which becomes an event once it is known what the run waits for. */
 type Arrival = { readonly event: RunEvent } | { readonly command: QueuedCommand };
-
-function unknownAfter({ detail = '' }: EffectError): OutsideResult {
-  return { kind: 'unknown', detail: `outcome-unknown: ${detail}` };
-}
 
 /** Executes one run while this gateway holds it: applies events, writes the state, and begins what the run waits for. */
 export class RunExecutor {
@@ -75,6 +72,7 @@ export class RunExecutor {
   readonly #queued = new Set<number>();
   #wake: () => void = () => {};
   #mode: 'work' | 'drain' | 'abort' | 'lost' = 'work';
+  readonly #place: RunPlace;
 
   constructor(options: RunExecutorOptions) {
     const { run, workflow, tools, holds, gone } = options;
@@ -94,6 +92,7 @@ export class RunExecutor {
     this.#saved = state === undefined ? undefined : readState(state.text, state.values);
     this.#state = this.#saved ?? begin({ id, seed, input, at, runtime: tools.runtime });
     this.#outbox = createOutbox(run, workflow, this.#state.counted);
+    this.#place = new RunPlace(tools, options.isCrowded);
     this.#savedAt = tools.clock.monotonic();
     if (this.#saved !== undefined) for (const effect of this.#effects()) this.#inherit(effect);
     if (gone !== undefined && this.#state.suspension === undefined)
@@ -300,11 +299,12 @@ export class RunExecutor {
   /** Where nothing is in flight and nothing can begin: how the store is to keep the run. */
   #releaseOf(effects: readonly Effect[], starting: readonly WorkedEffect[]): RunRelease | undefined {
     const { scanned, hasCall } = this.#work;
-    if (this.#mode !== 'work') return hasCall || this.#arrivals.length > 0 ? undefined : { wakeAt: 0, scanned };
-    const timer = effects.find((effect) => effect.kind === 'timer');
-    const soon = timer !== undefined && timer.at - this.#now() <= shortWait;
+    if (this.#mode !== 'work' || this.#place.isOver) {
+      const wakeAt = this.#mode === 'work' ? this.#now() : 0;
+      return hasCall || this.#arrivals.length > 0 ? undefined : { wakeAt, scanned };
+    }
     const isBusy = this.#work.effects.length > 0 || starting.length > 0 || this.#hasNews();
-    return isBusy || soon ? undefined : { wakeAt: timer?.at, scanned };
+    return isBusy ? undefined : this.#place.restOf(effects, scanned);
   }
 
   /** The store has the state before a call begins, and whenever the run waits for something outside of it. */
@@ -341,7 +341,7 @@ export class RunExecutor {
   }
 
   async #goOn(effects: readonly Effect[], starting: readonly WorkedEffect[]): Promise<void> {
-    const isWorking = this.#mode === 'work';
+    const isWorking = this.#mode === 'work' && !this.#place.isOver;
     const holds = this.#options.holds();
     if (isWorking && holds) for (const effect of starting) this.#work.begin(effect);
     const timer = isWorking ? effects.find((effect) => effect.kind === 'timer') : undefined;

@@ -87,6 +87,7 @@ export interface RunCatalogueNeeds {
     readonly automation: Automation;
     readonly workflow: Workflow;
     readonly input: string;
+    readonly person: string;
   }) => Promise<readonly RequestProblem[]>;
   /** Whether the principal may see the approval with this id. */
   readonly seesApproval: (principal: Principal, id: string) => Promise<boolean>;

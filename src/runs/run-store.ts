@@ -53,7 +53,7 @@ export interface RunStore {
    */
   save(write: RunWrite): Promise<WriteOutcome>;
   /** When the earliest run can be claimed, apart from those in `except`, in milliseconds since the epoch. A lease that ends counts. */
-  nextWake(options?: Pick<ClaimOptions, 'except'>): Promise<number | undefined>;
+  nextWake(options?: Pick<ClaimOptions, 'except' | 'places'>): Promise<number | undefined>;
   /** False where the run does not exist or has ended. With a key, also where it has had a command with the key. */
   command(run: string, command: RunCommand, key?: string): Promise<boolean>;
   /** Commands that are not consumed, in order. */

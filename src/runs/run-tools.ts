@@ -20,7 +20,11 @@ export interface RunTools {
   readonly calls: CallTasks;
   readonly approvals: Pick<ApprovalTasks, 'isUnused' | 'withdraw'>;
   /** The problems of a value, or why the schema cannot be used. JSON texts. */
-  checkSchema(check: { readonly schema: string; readonly value: string }): Promise<readonly string[]>;
+  checkSchema(check: {
+    readonly schema: string;
+    readonly value: string;
+    readonly person?: string | undefined;
+  }): Promise<readonly string[]>;
   /** A version of a workflow, `latest` for the newest; undefined where it does not exist, or has other bytes than those of the digest. */
   loadWorkflow(wanted: {
     readonly id: string;

@@ -44,7 +44,7 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   const { audit, clock, log } = options;
   const runStore = runStoreOf(started, { ...options, limitReached, requireRoom });
   const rights = createRights(() => live.customRoles());
-  const catalogues = openCatalogues(started, { ...options, live, rights, runStore });
+  const catalogues = openCatalogues(started, { ...options, live, rights, runStore, limitReached });
   const people = runPeopleOf({ runStore, workflowStore: catalogues.workflowStore, live, principalNow: access.principalNow });
   // The path asks approvals, which take previews over the path.
   const approvals = openApprovals(started, {

@@ -119,7 +119,7 @@ async function refusalOf(
   if (full !== undefined) return full;
   const lost = await runPeople.whyLost(documents, people.authors);
   if (lost !== undefined) return { refused: lost, code: 'delegation-lost' };
-  const [problem, ...more] = await runs.inputs.inputProblems({ automation, workflow, input });
+  const [problem, ...more] = await runs.inputs.inputProblems({ automation, workflow, input, person: principal.id });
   if (problem === undefined) return undefined;
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
   return { refused: `Its data.input is not valid: ${problem.pointer} ${problem.detail}${others}.` };
