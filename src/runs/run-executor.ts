@@ -299,7 +299,7 @@ export class RunExecutor {
   /** Where nothing is in flight and nothing can begin: how the store is to keep the run. */
   #releaseOf(effects: readonly Effect[], starting: readonly WorkedEffect[]): RunRelease | undefined {
     const { scanned, hasCall } = this.#work;
-    if (this.#mode !== 'work' || this.#place.isOver) {
+    if (this.#mode !== 'work' || this.#place.look()) {
       const wakeAt = this.#mode === 'work' ? this.#now() : 0;
       return hasCall || this.#arrivals.length > 0 ? undefined : { wakeAt, scanned };
     }

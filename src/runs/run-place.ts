@@ -21,8 +21,13 @@ export class RunPlace {
     this.#since = tools.clock.monotonic();
   }
 
-  /** The run has had its turn. Once true it stays so: no call begins, and the place goes back when none is in flight. */
+  /** The run has had its turn: nothing begins, and the place goes back when no call is in flight. */
   get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Looks whether the turn is over, once in each round: what one round may begin, it begins. Once over, it stays over. */
+  look(): boolean {
     const { clock, limitReached } = this.#tools;
     if (!this.#isOver && clock.monotonic() - this.#since >= longestTurn && this.#isCrowded()) {
       this.#isOver = true;

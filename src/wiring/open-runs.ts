@@ -29,6 +29,7 @@ import type { RunTools } from '#runs/run-tools.ts';
 import type { RunWatcher } from '#runs/run-watcher.ts';
 import { createStoreQuota, type StoreQuota } from '#runs/store-quota.ts';
 import { createCallTasks } from '#runs/tasks/call-tasks.ts';
+import { createDocumentThreads } from '#runs/tasks/document-threads.ts';
 import { createSecretValues } from '#runs/tasks/secret-values.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { measureRuns } from '#telemetry/run-metrics.ts';
@@ -166,6 +167,7 @@ function toolsOf(
 ): RunTools {
   const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas, people, limitReached } = options;
   const expressions = started.adopt(createExpressionPool({ threads: expressionsAtOnce, limitReached }), (pool) => pool.close());
+  const documents = started.adopt(createDocumentThreads(limitReached), (threads) => threads.close());
   const secrets = createSecretValues(options.secrets);
   return {
     clock,
@@ -176,6 +178,7 @@ function toolsOf(
     approvals: approvals.tasks,
     calls: createCallTasks({
       calls,
+      threads: documents,
       approvals: approvals.tasks,
       people,
       audit,

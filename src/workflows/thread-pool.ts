@@ -57,7 +57,7 @@ export class ThreadPool<Request, Answer> {
   }
 
   /** `request` is called once there is a thread for it. Rejects where the pool is closed, or where the wait for a thread is too long. */
-  run(request: () => Request, wait?: Patience): Promise<ThreadEnd<Answer>> {
+  run(request: () => Request, wait?: Parameters<Semaphore['run']>[1]): Promise<ThreadEnd<Answer>> {
     return this.#permits.run(async () => {
       this.#refuseClosed();
       const worker = this.#idle.pop() ?? (await this.#start());

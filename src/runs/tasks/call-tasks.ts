@@ -8,7 +8,7 @@ import { type EffectError, standardError } from '../interpreter/task-error.ts';
 import type { LostStanding, PeopledRun, RunPeople } from '../run-people.ts';
 import { type ApprovalTasks, approvalArguments, approvalResult } from './approval-task.ts';
 import { readArguments } from './arguments.ts';
-import { type CallingRun, type Entered, type EntranceOptions, enterCallPath } from './call-entrance.ts';
+import { type CallingRun, type Entered, enterCallPath } from './call-entrance.ts';
 import { callFailure, failedResult } from './call-failure.ts';
 import { endpointOf, httpArguments } from './http-arguments.ts';
 import { openapiArguments } from './openapi-arguments.ts';
@@ -18,7 +18,14 @@ import type { PreparedCall } from './prepared-call.ts';
 import { replyResult, tooLong } from './reply-output.ts';
 import { restArguments } from './rest-arguments.ts';
 import type { SecretValues } from './secret-values.ts';
-import { createTaskDocuments, type Failed, fetchDocumentOf, lostBy, type TaskDocuments } from './task-documents.ts';
+import {
+  createTaskDocuments,
+  type DocumentOptions,
+  type Failed,
+  fetchDocumentOf,
+  lostBy,
+  type TaskDocuments,
+} from './task-documents.ts';
 
 /** A call task of a run. */
 export interface RunCall {
@@ -74,7 +81,7 @@ export interface RunDocument extends Pick<RunCall, 'run' | 'trace'> {
   readonly reference?: string | undefined;
 }
 
-interface CallTasksOptions extends EntranceOptions {
+interface CallTasksOptions extends DocumentOptions {
   readonly secrets: SecretValues;
   readonly approvals: ApprovalTasks;
   readonly people: Pick<RunPeople, 'standing'>;

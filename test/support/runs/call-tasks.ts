@@ -15,6 +15,7 @@ import type { Database } from '../../../src/database/database.ts';
 import { createResolver } from '../../../src/outbound/resolver.ts';
 import { newRun } from '../../../src/runs/run-records.test-support.ts';
 import { type CallTaskEnd, type CallTasks, createCallTasks, type RunCall } from '../../../src/runs/tasks/call-tasks.ts';
+import { createDocumentThreads } from '../../../src/runs/tasks/document-threads.ts';
 import { createSecretValues } from '../../../src/runs/tasks/secret-values.ts';
 import { createLiveParts } from '../../../src/wiring/live-parts.ts';
 import { type FarSide, farSide } from '../far-sides/far-side.ts';
@@ -98,7 +99,10 @@ ${configuration}`,
   t.after(() => log.close());
   const reader = createAuditReader({ database, clock, longestCall });
   const values = Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, new Secret(value)]));
+  const threads = createDocumentThreads(() => {});
+  t.after(() => threads.close());
   const tasks = createCallTasks({
+    threads,
     calls: createCallPath({ ...live, gate: noApprovalGate, userAgent: 'test' }),
     audit: changed(log),
     clock,
