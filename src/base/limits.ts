@@ -4,7 +4,6 @@ export const limitNames = [
   'approval-message',
   'expression-output',
   'page',
-  'event',
   'event-data',
   'timeline',
   'open-approvals',

@@ -324,6 +324,7 @@ export class RunExecutor {
     const { journal, tools } = this.#options;
     const state = this.#state;
     const write = this.#outbox.take(state, release);
+    if (write.notStored !== undefined) tools.limitReached('timeline');
     for (let delay = 50; ; delay = Math.min(delay * 2, shortWait)) {
       try {
         const outcome = await journal.save(write);

@@ -179,6 +179,7 @@ function toolsOf(
     calls: createCallTasks({
       calls,
       threads: documents,
+      limitReached,
       approvals: approvals.tasks,
       people,
       audit,

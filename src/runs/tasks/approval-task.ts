@@ -1,6 +1,7 @@
 import type { Approvers, SelfApproval } from '#access/approval-options.ts';
 import type { InvolvedPrincipal } from '#access/people.ts';
 import { customRole, isRole, type Principal, type RoleName } from '#access/principal.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { ApprovalTask } from '#calls/approval-gate.ts';
 import { momentAfter } from '../interpreter/durations.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
@@ -45,7 +46,7 @@ interface Grant {
 }
 
 /** Bytes: people read it, and lists have it. */
-export const longestMessage = 10_240;
+const longestMessage = 10_240;
 /** Roles and groups of one question, together. */
 const mostApprovers = 100;
 /** Characters. */
@@ -54,9 +55,12 @@ const longestName = 1_024;
 const usualExpiry = 4 * 3_600_000;
 
 /** `call: approval`. Throws `invalid-request` with every problem of its arguments. */
-export function approvalArguments(given: CallArguments): Omit<AskedQuestion, 'task'> {
+export function approvalArguments(given: CallArguments, limitReached?: LimitReached): Omit<AskedQuestion, 'task'> {
   const message = given.requiredText('message');
-  if (Buffer.byteLength(message) > longestMessage) given.problems.add('/message', `has more than ${longestMessage / 1_024} KiB`);
+  if (Buffer.byteLength(message) > longestMessage) {
+    limitReached?.('approval-message');
+    given.problems.add('/message', `has more than ${longestMessage / 1_024} KiB`);
+  }
   const approvers = approversIn(given);
   const count = countIn(given);
   const selfApproval = selfApprovalIn(given);

@@ -1,5 +1,6 @@
 import { type IdempotentRequest, idempotentRequest } from '#audit/idempotent-request.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { ApprovalTask } from '#calls/approval-gate.ts';
 import type { FunctionName } from '#workflows/workflow.ts';
@@ -84,6 +85,7 @@ export interface RunDocument extends Pick<RunCall, 'run' | 'trace'> {
 interface CallTasksOptions extends DocumentOptions {
   readonly secrets: SecretValues;
   readonly approvals: ApprovalTasks;
+  readonly limitReached?: LimitReached;
   readonly people: Pick<RunPeople, 'standing'>;
 }
 
@@ -158,10 +160,13 @@ async function fetchWanted(
 }
 
 /** Asks people, and no far side. */
-async function asked(call: StandingCall, { approvals, secrets }: CallTasksOptions): Promise<CallTaskEnd | 'waiting'> {
+async function asked(
+  call: StandingCall,
+  { approvals, secrets, limitReached }: CallTasksOptions,
+): Promise<CallTaskEnd | 'waiting'> {
   const { run, args } = call;
   const task = taskOf(call);
-  const question = await orFailure(async () => approvalArguments(readArguments(args)));
+  const question = await orFailure(async () => approvalArguments(readArguments(args), limitReached));
   if ('result' in question) return { result: question.result, requestId: undefined };
   const message = secrets.maskText(question.message);
   const result = approvalResult(
