@@ -4,6 +4,7 @@ import { approvalCaller, type Person, people, type SeenApproval } from './suppor
 import { assertProblem } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { basic, type Gateway, startGateway, startGatewayProcess, testPassword } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
@@ -400,4 +401,22 @@ test('a grant does not outlive a stricter rule, and an approval that no rule ask
   assert.equal((await act('ann', `${device}/sync-to`, '{"a":2}', { Approval: second })).status, 200);
   assertProblem(await act('ann', `${device}/sync-to`, '{"a":2}', { Approval: second }), 409, 'approval-used');
   assert.equal(far.requests.length, 1);
+});
+
+test('an approval warns where no known person could grant it, and an issuer’s person is known from the first token on', async (t) => {
+  const provider = await identityProvider(t);
+  const { options } = await stage(t);
+  const config = {
+    ...options.config,
+    access: { oidc: [{ issuer: provider.issuer, audience }] },
+    approvals: [{ name: 'core', when: { routes: ['restAction'] }, approvers: { groups: ['change'] } }],
+  };
+  const gateway = await startGateway(t, { ...options, config });
+  const caller = approvalCaller(() => gateway);
+  const { read } = caller;
+  const id = caller.needed(await actingAs(caller)('ann', `${device}/sync-to`, '{}'));
+  assert.match((await read('ann', id)).warnings?.join() ?? '', /^No known person could grant for the rule core \(change\)/u);
+  const token = await provider.token({ sub: '1', roles: ['readonly'], groups: ['change'] });
+  assert.equal((await gateway.send({ target: '/whoami', headers: { Authorization: `Bearer ${token}` } })).status, 200);
+  assert.deepEqual((await read('ann', id)).warnings ?? [], []);
 });

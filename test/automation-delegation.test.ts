@@ -25,7 +25,6 @@ eachStore((store) => {
     await stored(yaml('plain', '1.0.0', 'set: { a: 1 }'));
     await stored(yaml('calls', '1.0.0', orchestratorCall));
     await stored(yaml('runs', '1.0.0', runs('calls')));
-    // The newest version could be deleted, and then the older one would run.
     await stored(yaml('older', '1.0.0', orchestratorCall));
     await stored(yaml('older', '2.0.0', 'set: { a: 1 }'));
   });
@@ -60,13 +59,30 @@ eachStore((store) => {
       for (const [workflowId, reason] of [
         ['lab.calls', /"lab\.calls".*version 1\.0\.0 calls orchestratorQuery: .*role admin/u],
         ['lab.runs', /runs lab\.calls 1\.0\.0: it calls orchestratorQuery/u],
-        ['lab.older', /its version 1\.0\.0 calls orchestratorQuery/u],
       ] as const) {
         const name = `new ${workflowId}`;
         const problem = assertProblem(await send('POST', automations, { name, data: { workflowId } }), 403, 'forbidden');
         assert.match(problem.detail, reason);
         assert.equal((await send('POST', automations, { name, data: { workflowId } }, 'admin')).status, 201);
       }
+    });
+
+    test('may be chosen by engineering where the version that would run has no call, and in no other version', async () => {
+      const older = { workflowId: 'lab.older', workflowVersion: '1.0.0' };
+      const newest = { workflowId: 'lab.older' };
+      const allowed = await send('POST', automations, { name: 'newest', data: newest });
+      assert.equal(allowed.status, 201, allowed.text);
+      const problem = assertProblem(await send('POST', automations, { name: 'older', data: older }), 403, 'forbidden');
+      assert.match(problem.detail, /its version 1\.0\.0 calls orchestratorQuery/u);
+      const target = allowed.header('location') ?? '';
+      assertProblem(await send('PATCH', target, { data: older }), 403, 'forbidden');
+      // What would run before the change counts, too, and so does what may be stored later.
+      assertProblem(await send('PATCH', (await created(older)).target, { data: { workflowVersion: null } }), 403, 'forbidden');
+      const later = { workflowId: 'lab.older', workflowVersion: '3.0.0' };
+      assertProblem(await send('PATCH', target, { data: later }), 403, 'forbidden');
+      assert.equal((await send('PATCH', target, { data: { ...newest, input: { a: 1 } } })).status, 200);
+      const unreleased = { workflowId: 'lab.calls', workflowVersion: '1.0.0-rc.1' };
+      assertProblem(await send('POST', automations, { name: 'unreleased', data: unreleased }), 403, 'forbidden');
     });
 
     test('cannot be chosen by engineering in a change', async () => {

@@ -176,6 +176,31 @@ eachStore((store) => {
     assert.equal((await send('rae', 'PATCH', target, { nextRunAt: 'next' })).status, 200);
   });
 
+  test('a pause by a writer outlasts a change of what the automation does, and so does who resumed it', async () => {
+    const data = { workflowId: 'lab.plain', gbac: { write: ['noc'] }, input: { a: 1 } };
+    const { target, id } = await created('ada', { repeatInterval: '1 day', nextRunAt: '2999-01-01T00:00:00Z', data });
+    const patch = async (as: string, body: object) => (await send(as, 'PATCH', target, body)).status;
+    assert.equal(await patch('ada', { nextRunAt: null }), 200);
+    assert.equal(await patch('lea', { data: { input: { a: 2 } } }), 200);
+    assertProblem(await send('rae', 'PATCH', target, { nextRunAt: 'next' }), 403, 'forbidden');
+    for (const [as, nextRunAt] of [
+      ['ada', 'next'],
+      ['rae', null],
+      ['rae', 'next'],
+    ] as const)
+      assert.equal(await patch(as, { nextRunAt }), 200);
+    assert.equal(await patch('lea', { data: { input: { a: 3 } }, nextRunAt: '2026-01-01T00:00:00Z' }), 200);
+    await until('it runs', async () => (await runsOf(id, 'lea')) === 1);
+    const { list } = (await send('ada', 'GET', `/runs?automation=${id}`)).json() as {
+      readonly list: readonly { readonly id: string }[];
+    };
+    const run = (await send('ada', 'GET', `/runs/${list[0]?.id}`)).json() as { readonly involved: readonly object[] };
+    assert.ok(
+      run.involved.some((person) => JSON.stringify(person) === '{"principal":"rae","as":["resumer"]}'),
+      JSON.stringify(run),
+    );
+  });
+
   test('next is for a patch of nextRunAt alone, of an automation with a schedule', async () => {
     const { target, name } = await created('ada', {});
     for (const [method, body] of [
@@ -270,8 +295,9 @@ eachStore((store) => {
   test('the command takes automations by name, and all that a person left behind', async () => {
     const mine = await Promise.all([1, 2].map(() => created('bob', { data: { workflowId: 'lab.plain' } })));
     const third = await created('ann', { data: { workflowId: 'lab.plain' } });
-    const take = (...parameters: readonly string[]) => {
-      const environment = { GATEWAY_USER: 'lea', GATEWAY_PASSWORD: testPassword, GATEWAY_URL: gateway.url };
+    const take = (...parameters: readonly string[]) => takeAs('lea', ...parameters);
+    const takeAs = (as: string, ...parameters: readonly string[]) => {
+      const environment = { GATEWAY_USER: as, GATEWAY_PASSWORD: testPassword, GATEWAY_URL: gateway.url };
       return command(['automations', 'take', ...parameters], { environment });
     };
     const named = await take(third.name);
@@ -284,6 +310,13 @@ eachStore((store) => {
     assert.equal((reply.json() as { readonly total: number }).total, 0);
     assert.equal((await take()).code, 1);
     assert.equal((await take('none')).code, 1);
+    const [admins, plain] = [
+      await created('ada', { data: { workflowId: 'lab.calls' } }),
+      await created('ada', { data: { workflowId: 'lab.plain' } }),
+    ];
+    const partly = await takeAs('bob', admins.id, plain.id);
+    assert.deepEqual([partly.code, partly.stdout], [1, `${plain.name}\n`]);
+    assert.ok(partly.stderr.startsWith(`orchestration-gateway automations take: ${admins.name}: `), partly.stderr);
   });
 
   test('a scheduled run belongs to who scheduled it last, and not to who changed the groups before', async () => {

@@ -17,7 +17,7 @@ import { createPostgresSessions } from '../src/database/postgres-sessions.ts';
 import { createSessionDialect } from '../src/database/session-dialect.ts';
 import { SqliteSessions } from '../src/database/sqlite-sessions.ts';
 import type { Tables } from '../src/database/tables.ts';
-import { oldDocuments, oldStore } from './support/stores/old-store.ts';
+import { oldDocuments, oldStore } from './support/stores/earlier-store.ts';
 import { eachStore } from './support/stores/stores.ts';
 
 const admin: Principal = { id: 'ada', username: 'ada', roles: ['admin'], groups: [] };

@@ -48,7 +48,7 @@ export interface Access extends Sessions {
   principalNamed(username: string): Principal | undefined;
   /** A user or client of the configuration in force, or a person of an issuer, as the last token said it. Rejects with `store-unavailable`. */
   readonly principalNow: PrincipalNow;
-  /** All known principals, as they are now. */
+  /** All known principals, as they are now. Rejects with `store-unavailable`. */
   knownPrincipals(): Promise<readonly Principal[]>;
   /** Puts the new configuration in force and drops every cached verdict. Throws and changes nothing if a hash cannot be read. */
   reload(config: AccessOptions): void;
@@ -125,7 +125,7 @@ export async function createAccess({
     }),
     cookieName: sessionCookie.name,
     principalNamed: (username) => current.accounts.named(username)?.principal,
-    knownPrincipals: async () => current.accounts.principals(),
+    knownPrincipals: async () => [...current.accounts.principals(), ...(await persons.all())],
     principalNow: async (id) => current.accounts.named(id)?.principal ?? (await persons.find(id)),
     reload(next) {
       current = createAccessRules({ config: next, fetch, clock, log, previous: current });

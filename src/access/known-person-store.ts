@@ -1,4 +1,5 @@
 import type { Database } from '#database/database.ts';
+import type { Tables } from '#database/tables.ts';
 
 /** What the last token of an issuer's person said. */
 export interface KnownPerson {
@@ -21,6 +22,7 @@ interface RememberedClaims {
 
 export interface KnownPersonStore {
   find(id: string): Promise<KnownPerson | undefined>;
+  all(): Promise<readonly KnownPerson[]>;
   /** Replaces what an older token said. A newer one stays. */
   keep(person: KnownPerson): Promise<void>;
   /** Deletes the persons whose last token is older than that time, in milliseconds since the epoch. */
@@ -31,8 +33,9 @@ export function createKnownPersonStore({ query, read }: Database): KnownPersonSt
   return {
     async find(id) {
       const row = await read.selectFrom('known_person').selectAll().where('id', '=', id).executeTakeFirst();
-      return row && { id, seenAt: row.seen_at, claims: JSON.parse(row.claims) as RememberedClaims };
+      return row && personOf(row);
     },
+    all: async () => (await read.selectFrom('known_person').selectAll().execute()).map(personOf),
     async keep({ id, seenAt, claims }) {
       const row = { seen_at: seenAt, claims: JSON.stringify(claims) };
       await query
@@ -45,4 +48,8 @@ export function createKnownPersonStore({ query, read }: Database): KnownPersonSt
       await query.deleteFrom('known_person').where('seen_at', '<', seenBefore).execute();
     },
   };
+}
+
+function personOf({ id, seen_at: seenAt, claims }: Tables['known_person']): KnownPerson {
+  return { id, seenAt, claims: JSON.parse(claims) as RememberedClaims };
 }

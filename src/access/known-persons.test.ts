@@ -60,11 +60,13 @@ eachStore((store) => {
     const { issuer: from, ...known } = (await persons.find(id)) ?? {};
     assert.deepEqual(known, { id, username: 'ann', roles: ['engineering'], groups: ['noc'], subject: '4711' });
     assert.equal(from, issuer.issuer);
+    assert.deepEqual(await persons.all(), [{ ...known, issuer: from }]);
     // `iat` has whole seconds.
     clock.advance(30 * day - 1_000);
     assert.equal((await persons.find(id))?.username, 'ann');
     clock.advance(2_000);
     assert.equal(await persons.find(id), undefined, 'a person who left sends no token');
+    assert.deepEqual(await persons.all(), []);
   });
 
   test('the token that was issued last decides, in any order of arrival', async (t) => {

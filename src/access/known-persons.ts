@@ -3,7 +3,7 @@ import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
 import type { IssuerOptions } from './access-options.ts';
 import type { AccessRules } from './access-rules.ts';
-import type { KnownPersonStore } from './known-person-store.ts';
+import type { KnownPerson, KnownPersonStore } from './known-person-store.ts';
 import { areGroupsLeftOut, namesIn, principalOfClaims } from './oidc-claims.ts';
 import type { PrincipalNow } from './people.ts';
 import { issuerOfId, type Principal } from './principal.ts';
@@ -21,6 +21,8 @@ export interface KnownPersons {
   note(issuer: IssuerOptions, principal: Principal, claims: JWTPayload): Promise<void>;
   /** Rejects with `store-unavailable`. */
   readonly find: PrincipalNow;
+  /** Everyone whose last token counts still. Rejects with `store-unavailable`. */
+  all(): Promise<readonly Principal[]>;
   purge(): Promise<void>;
 }
 
@@ -35,6 +37,20 @@ interface KnownPersonsOptions {
 export function createKnownPersons({ rules, store, clock, log, isShort }: KnownPersonsOptions): KnownPersons {
   /** By id: the time of the newest token that this process has kept. */
   const kept = createVerifiedCache<number>({ entries: 10_000 });
+  const principalOf = ({ id, seenAt, claims: { readFrom, ...claims } }: KnownPerson): Principal | undefined => {
+    const { issuers, accounts, customRoles } = rules();
+    const issuer = issuers.get(issuerOfId(id) ?? '')?.issuer;
+    if (issuer === undefined || clock.now() - seenAt > issuer.remember) return undefined;
+    if (readFrom[0] !== issuer.rolesClaim || readFrom[1] !== issuer.groupsClaim) return undefined;
+    const isTaken = (name: string): boolean => accounts.isTaken(name);
+    return principalOfClaims(claims, {
+      issuer: issuer.issuer,
+      rolesClaim: 'roles',
+      groupsClaim: 'groups',
+      customRoles,
+      isTaken,
+    });
+  };
   return {
     async note({ rolesClaim, groupsClaim }, { id, subject = '' }, claims) {
       if (claims.iat === undefined || areGroupsLeftOut(claims, groupsClaim) || isShort()) return;
@@ -57,22 +73,11 @@ export function createKnownPersons({ rules, store, clock, log, isShort }: KnownP
       }
     },
     async find(id) {
-      const { issuers, accounts, customRoles } = rules();
-      const issuer = issuers.get(issuerOfId(id) ?? '')?.issuer;
-      if (issuer === undefined) return undefined;
-      const known = await store.find(id);
-      if (known === undefined || clock.now() - known.seenAt > issuer.remember) return undefined;
-      const { readFrom, ...claims } = known.claims;
-      if (readFrom[0] !== issuer.rolesClaim || readFrom[1] !== issuer.groupsClaim) return undefined;
-      const isTaken = (name: string): boolean => accounts.isTaken(name);
-      return principalOfClaims(claims, {
-        issuer: issuer.issuer,
-        rolesClaim: 'roles',
-        groupsClaim: 'groups',
-        customRoles,
-        isTaken,
-      });
+      // The store has persons of issuers alone.
+      const known = issuerOfId(id) === undefined ? undefined : await store.find(id);
+      return known && principalOf(known);
     },
+    all: async () => (await store.all()).flatMap((known) => principalOf(known) ?? []),
     async purge() {
       const longest = Math.max(0, ...[...rules().issuers.values()].map(({ issuer }) => issuer.remember));
       await store.purge(clock.now() - longest);

@@ -1,4 +1,5 @@
 import type { Operation } from '#access/operations.ts';
+import type { InvolvedPrincipal } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
 import type { Rights } from '#access/rights.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
@@ -7,7 +8,15 @@ import { type VisiblePage, visiblePage } from '#base/visible-page.ts';
 import { type Approval, type ApprovalDecision, hasAllGrants, isOpen, type StoredPreview, statusAt } from './approval.ts';
 import type { DecidedApproval } from './approval-changes-store.ts';
 import { eventKey } from './approval-facts.ts';
-import { grantableRules, isOneOfApprovers, notApprover, type Obstacle, obstacleOf, warningsOf } from './approval-people.ts';
+import {
+  grantableRules,
+  isOneOfApprovers,
+  notApprover,
+  type Obstacle,
+  obstacleOf,
+  peopleOf,
+  warningsOf,
+} from './approval-people.ts';
 import { decisionText, digestOfBody, type ProofKey, proofOf } from './approval-proof.ts';
 import type { ApprovalFilter, ApprovalPlace } from './approval-reading-store.ts';
 import { approvalNotFound, approvalOver } from './approval-refusals.ts';
@@ -61,6 +70,8 @@ interface CatalogueOptions extends StandingNeeds {
   readonly takePreview: (approval: Approval, asker: Principal, format?: DryRunFormat) => Promise<StoredPreview>;
   /** All known people, for the warnings. */
   readonly known: () => Promise<readonly Principal[]>;
+  /** Everybody who has had a hand in the run that asks up to now; empty where no run asks. */
+  readonly involvedNow: (approval: Approval) => Promise<readonly InvolvedPrincipal[]>;
   /** Whether the principal may open the run that asks. */
   readonly seesRun: (principal: Principal, approval: Approval) => Promise<boolean>;
 }
@@ -68,7 +79,7 @@ interface CatalogueOptions extends StandingNeeds {
 export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCatalogue {
   const { store, clock, rights, takePreview } = options;
   const listed = async (given: Approval, principal: Principal): Promise<SeenApproval> => {
-    const approval = { ...given, status: statusAt(given, clock.now()) };
+    const approval = await current(given, options);
     const whyNot = obstacleOf(approval, principal);
     const seesRun = approval.task !== undefined && (await options.seesRun(principal, approval));
     return { ...approval, mayDecide: whyNot === undefined, whyNot, seesRun, warnings: [] };
@@ -89,9 +100,11 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
     { principal, id, reason }: ApprovalRequest & { readonly reason: string },
     as: ApprovalDecision['as'],
   ): Promise<SeenApproval> => {
-    await refuseVoid(await visible({ principal, id }), options);
+    const found = await visible({ principal, id });
+    await refuseVoid(found, options);
+    const { involved } = await current(found, options);
     const judged = await store.decide(id, (approval) =>
-      judge(approval, { principal, reason, as, at: clock.now(), key: options.key }),
+      judge(approval, { principal, involved, reason, as, at: clock.now(), key: options.key }),
     );
     if (judged === undefined) throw approvalNotFound();
     return await seen(judged, principal);
@@ -132,6 +145,16 @@ function sizeOf(approval: Approval): number {
   return Buffer.byteLength(JSON.stringify({ ...approval, body: undefined, preview: undefined }));
 }
 
+/** An approval with its status of now. People who join a run while it waits have a hand in the call that it waits with. */
+async function current(
+  approval: Approval,
+  { clock, involvedNow }: Pick<CatalogueOptions, 'clock' | 'involvedNow'>,
+): Promise<Approval> {
+  const status = statusAt(approval, clock.now());
+  if (!isOpen(status)) return { ...approval, status };
+  return { ...approval, ...peopleOf(approval, { principal: approval.principal, involved: await involvedNow(approval) }), status };
+}
+
 function maySee(principal: Principal, approval: Approval): boolean {
   return principal.roles.includes('admin') || principal.id === approval.principal.id || isOneOfApprovers(approval, principal);
 }
@@ -153,6 +176,8 @@ async function openStanding(approval: Approval, needs: CatalogueOptions): Promis
 
 interface Judged {
   readonly principal: Principal;
+  /** As it is now. */
+  readonly involved: Approval['involved'];
   readonly reason: string;
   readonly as: ApprovalDecision['as'];
   readonly at: number;
@@ -160,14 +185,14 @@ interface Judged {
 }
 
 /** Throws where the principal may not decide, or the approval is over. */
-function judge(given: Approval, { principal, reason, as, at, key }: Judged): DecidedApproval | undefined {
-  const approval = { ...given, status: statusAt(given, at) };
+function judge(given: Approval, { principal, involved, reason, as, at, key }: Judged): DecidedApproval | undefined {
+  const approval = { ...given, involved, status: statusAt(given, at) };
   if (as === 'rejected') refuseRejection(approval, principal);
   else if (isGranted(approval, principal)) return undefined;
   const { rules, decisions } = approval;
   const { id, username } = principal;
   const decided = { as, principal: { id, username }, at, reason, rules: grantableRules(approval, principal) };
-  const all = [...decisions, { ...decided, proof: proofOf(decisionText(approval, decided), key) }];
+  const all = [...decisions, { ...decided, proof: proofOf(decisionText(given, decided), key) }];
   const status = hasAllGrants(rules, all) ? 'granted' : 'waiting';
   const event = { kind: as, key: eventKey(as, decisions.length) };
   return { status: as === 'rejected' ? as : status, decisions: all, events: [event] };

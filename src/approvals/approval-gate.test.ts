@@ -100,6 +100,7 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
       rights: noRights,
       takePreview,
       known: async () => approvers,
+      involvedNow: async () => [],
       seesRun: async () => true,
     });
   }

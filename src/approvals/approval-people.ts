@@ -1,6 +1,7 @@
 import { type Approvers, isApprover } from '#access/approval-options.ts';
 import { type InvolvedPrincipal, type Involvement, isSamePerson, type NamedPrincipal } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
+import { merged } from '#runs/involved-people.ts';
 import { type Approval, type ApprovalDecision, type ApprovalTerms, grantsFor, isOpen } from './approval.ts';
 
 /** Who asks, and who had a hand in the call. */
@@ -17,6 +18,8 @@ export interface Obstacle {
 
 /** With `selfApproval: authors`, a hand of these kinds alone does not exclude. */
 const authorship: ReadonlySet<Involvement> = new Set<Involvement>(['author', 'workflow', 'form']);
+/** These say in which other run a person had its hand, and not what it did there. */
+const otherRuns: ReadonlySet<Involvement> = new Set<Involvement>(['parent', 'repeated']);
 
 /** The part that a person had in a call. */
 interface Hand {
@@ -38,7 +41,13 @@ function handOf({ principal: caller, involved }: Asked, person: NamedPrincipal):
 function isExcluded({ selfApproval }: Pick<ApprovalTerms, 'selfApproval'>, { isCaller, as }: Hand): boolean {
   if (selfApproval === true) return false;
   if (isCaller) return true;
-  return as !== undefined && (selfApproval === false || as.some((one) => !authorship.has(one)));
+  return as !== undefined && (selfApproval === false || !isAuthorship(as));
+}
+
+/** A run of an earlier gateway may say of a person only that it had a hand in another run: that could be any hand. */
+function isAuthorship(as: readonly Involvement[]): boolean {
+  const did = as.filter((one) => !otherRuns.has(one));
+  return did.length > 0 && did.every((one) => authorship.has(one));
 }
 
 /** Whether the part that a person had in the call lets it grant for the rule. */
@@ -111,5 +120,5 @@ export function peopleOf(
   { principal, involved }: Asked,
   now: { readonly principal: Principal; readonly involved?: readonly InvolvedPrincipal[] | undefined },
 ): Asked {
-  return { principal, involved: [...involved, ...(now.involved ?? [])] };
+  return { principal, involved: merged([...involved, ...(now.involved ?? [])]) };
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import { isSemanticVersion } from '#base/semantic-version.ts';
 import { readTimestamp } from '#base/timestamp.ts';
 import { invalidRequest } from '#json/problem-list.ts';
 import { schemaProblems } from '#json/schema-problems.ts';
@@ -69,6 +70,7 @@ export function contentProblems(value: unknown): readonly RequestProblem[] {
     ...intervalProblems(value),
     ...faultAt(value, '/data/timeZone', timeZoneFault),
     ...faultAt(value, '/data/cron', cronFault),
+    ...faultAt(value, '/data/workflowVersion', versionFault),
     ...contradictions(value),
     ...keyProblems(value, '/name', documentLimits.nameKey),
     ...keyProblems(value, '/data/workflowId', documentLimits.key),
@@ -106,6 +108,11 @@ function faultAt(value: unknown, pointer: string, faultOf: (text: string) => str
   const text = textAt(value, pointer);
   const detail = text === undefined ? undefined : faultOf(text);
   return detail === undefined ? [] : [{ pointer, detail }];
+}
+
+function versionFault(text: string): string | undefined {
+  if (isSemanticVersion(text)) return undefined;
+  return 'must be a version such as 1.2.0 or 2.0.0-rc.1; leave it out for the newest release at each start';
 }
 
 /** An automation has one schedule. */

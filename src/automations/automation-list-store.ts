@@ -24,7 +24,7 @@ interface ListRequest {
 
 /**
  * One page and its total, both of one moment. A condition on one field reads its index alone, and conditions on several read the table, which
- * has no documents. So a search takes one pass for its total and another one for its page.
+ * has no documents. A search takes one pass for its total. The pass also answers the numbers of few matches; many take a second pass.
  */
 export function listAutomations(
   { read, dialect }: Database,
@@ -40,16 +40,16 @@ export function listAutomations(
     const conditions = conditionsOf({ options, viewer }, { dialect, isCut });
     // SQLite would fetch each row of a range of one index.
     const hint = dialect === 'sqlite' && filters.length > 1 ? sql`not indexed` : sql``;
-    const matching = sql`from automation ${hint} where ${all(conditions)}`;
-    const { rows } = await sql<Count>`select count(*) as total ${matching}`.execute(moment);
-    const total = rows[0]?.total ?? 0;
-    const found = sql<SqlBool>`automation.number in (select number ${matching})`;
-    // Few matches are fetched and sorted. For many, the index of the sort field is read in its order.
-    const chosen = total <= sortedAtMost ? found : sql<SqlBool>`(${found}) is true`;
-    const condition = isFiltered(options) ? chosen : all(conditions);
-    const numbers = await numbersOf(moment, { options, condition, total, isCut });
+    const matching = all(conditions);
+    const searched = sql`from automation ${hint} where`;
+    const few = sql`case when count(*) <= ${sortedAtMost} then ${sql.raw(numberList[dialect])} end as few`;
+    const { rows } = await sql<Matches>`select count(*) as total, (select max(number) from automation) as last, ${few}
+      ${searched} ${matching}`.execute(moment);
+    const matches = rows[0] ?? { total: 0, last: null, few: null };
+    const condition = isFiltered(options) ? foundAgain({ ...matches, searched, matching }) : matching;
+    const numbers = await numbersOf(moment, { options, condition, total: matches.total, isCut });
     const list = await documentsOf(moment, numbers);
-    return { list, total, isCut: list.length < numbers.length };
+    return { list, total: matches.total, isCut: list.length < numbers.length };
   });
 }
 
@@ -65,8 +65,31 @@ function isFiltered({ filters, people }: ListOptions): boolean {
   return filters.length > 0 || people !== undefined;
 }
 
-interface Count {
+interface Matches {
   readonly total: number;
+  /** The greatest number of an automation; null where there is none. */
+  readonly last: number | null;
+  /** The numbers of all matches with commas between them; null where there are too many or none. */
+  readonly few: string | null;
+}
+
+const numberList = { sqlite: `group_concat(number)`, postgres: `string_agg(number::text, ',')` } as const;
+
+/**
+ * The condition again, for the page. Few matches are fetched by their numbers and sorted. For many, the index of the sort field is read in
+ * its order, and each row is looked up in a set. The set has the rows that match, or the others where these are fewer.
+ */
+function foundAgain({
+  total,
+  last,
+  few,
+  searched,
+  matching,
+}: Matches & Record<'searched' | 'matching', RawBuilder<unknown>>): RawBuilder<SqlBool> {
+  if (few !== null) return sql`automation.number in (${sql.raw(few)})`;
+  return total > (last ?? 0) / 2
+    ? sql`(automation.number in (select number ${searched} (${matching}) is not true)) is not true`
+    : sql`(automation.number in (select number ${searched} ${matching})) is true`;
 }
 
 /** Whether a description is longer than what its index has of it. */

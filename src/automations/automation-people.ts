@@ -47,13 +47,22 @@ export function peopleAfterWrite(write: PeopleWrite): AutomationPeople {
   const { people, current, next } = write;
   const by = named(write.by);
   const { fields, isChanged } = fieldsAfterWrite({ ...write, by });
-  const { owner, scheduler, resumer, pausedBy, isUnconfirmed } = people;
-  const kept = { fields, owner: isChanged ? by : owner, isUnconfirmed };
+  const { owner, scheduler, resumer, isUnconfirmed } = people;
   const reschedules = scheduleText(current) !== scheduleText(next) || (isChanged && isScheduled(next));
-  if (!reschedules) return { ...kept, scheduler, resumer, pausedBy };
-  // The new scheduler answers for when it runs. Who changes a schedule may write the workflow.
-  const pauses = current?.nextRunAt !== undefined && next.nextRunAt === undefined;
-  return { ...kept, scheduler: by, ...(pauses && { pausedBy: { ...by, isWriter: true } }) };
+  return {
+    fields,
+    owner: isChanged ? by : owner,
+    isUnconfirmed,
+    scheduler: reschedules ? by : scheduler,
+    resumer,
+    pausedBy: pauserAfterWrite({ people, current, next, by }),
+  };
+}
+
+/** A pause goes on until there is a next time. Who changes a schedule may write the workflow. */
+function pauserAfterWrite({ people, current, next, by }: PeopleWrite): AutomationPeople['pausedBy'] {
+  if (next.nextRunAt !== undefined) return undefined;
+  return current?.nextRunAt === undefined ? people.pausedBy : { ...by, isWriter: true };
 }
 
 function fieldsAfterWrite({ people, current, next, by }: PeopleWrite): Pick<AutomationPeople, 'fields'> & {
@@ -91,6 +100,18 @@ export function peopleAfterPause(people: AutomationPeople, { by, isWriter }: Ste
 /** After the end of a pause. */
 export function peopleAfterResume({ pausedBy: _pausedBy, ...people }: AutomationPeople, by: NamedPrincipal): AutomationPeople {
   return { ...people, resumer: named(by) };
+}
+
+/**
+ * Of an automation that these people alone have written, the last of them first. Which of them wrote a value is not known, so each answers for
+ * all of them. With several writers, no scheduler is known.
+ */
+export function peopleOfWriters(automation: Automation, writers: readonly NamedPrincipal[]): AutomationPeople {
+  const [last, ...others] = writers;
+  if (last === undefined) return noPeople;
+  const { fields, owner, scheduler } = peopleAfterWrite({ people: noPeople, current: undefined, next: automation, by: last });
+  const all = Object.keys(fields).map((field): [string, FieldPeople] => [field, { authors: writers, former: [] }]);
+  return { fields: Object.fromEntries(all), owner, ...(others.length === 0 && { scheduler }) };
 }
 
 /** Whether it is not due at any time: no person that may do so answers for it. */

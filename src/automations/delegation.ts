@@ -5,9 +5,13 @@ import { decidingChanges } from './automation-people.ts';
 
 /**
  * Why a principal may not write the workflow with this id, in words that complete "writing it …". Undefined where it may, and where there is
- * no such workflow.
+ * no such workflow. `pinned`: only the version that an automation with this `data.workflowVersion` would run is judged.
  */
-export type WhyNotWriter = (principal: Principal, workflowId: string) => Promise<string | undefined>;
+export type WhyNotWriter = (
+  principal: Principal,
+  workflowId: string,
+  pinned?: { readonly version: string | undefined },
+) => Promise<string | undefined>;
 
 interface Delegation {
   readonly principal: Principal;
@@ -18,16 +22,17 @@ interface Delegation {
 }
 
 /**
- * Throws `forbidden` (403) where the change decides what an automation runs, and the principal may not write the workflows that run before
- * and after it. People run an automation who could not make its calls themselves, so that this choice belongs to the writers of the workflow.
+ * Throws `forbidden` (403) where a change decides what an automation runs, and the principal may not write the versions that would run. Those before
+ * the change count, and those after it. People run an automation who could not make its calls themselves, so that this choice belongs to the writers of the workflow.
  * A deletion decides too, since another automation could get the name.
  */
 export async function refuseDelegation(whyNot: WhyNotWriter, change: Delegation): Promise<void> {
   const { principal, current, next } = change;
   const what = decision(change);
   if (what === undefined) return;
-  for (const id of new Set([next, current].map((automation) => automation?.data?.workflowId))) {
-    const reason = id === undefined ? undefined : await whyNot(principal, id);
+  for (const automation of [next, current]) {
+    const { workflowId: id, workflowVersion: version } = automation?.data ?? {};
+    const reason = id === undefined ? undefined : await whyNot(principal, id, { version });
     if (reason === undefined) continue;
     throw new GatewayError(
       'forbidden',

@@ -81,6 +81,19 @@ export function readPageOptions(query: URLSearchParams): Pick<ListOptions, (type
   return page;
 }
 
+/** As `readPageOptions`, with `storer`: a principal by its exact id or name. */
+export function readWorkflowListOptions(
+  query: URLSearchParams,
+): ReturnType<typeof readPageOptions> & { readonly storer?: string } {
+  const problems = createProblemList();
+  const given = readGivenOptions({ query, known: [...pageNames, 'storer'], problems });
+  const option = given.get('storer');
+  const storer = option && readText(option, problems);
+  const page = readPage(given, problems);
+  if (problems.problems.length > 0) throw invalidRequest(problems.problems);
+  return { ...page, ...(storer !== undefined && { storer }) };
+}
+
 function readPage(given: ReadonlyMap<string, GivenOption>, problems: ProblemList): Pick<ListOptions, (typeof pageNames)[number]> {
   return {
     limit: readInteger(given.get('limit'), { least: 0, most: pageSize.most, usual: pageSize.usual, problems }),

@@ -47,20 +47,23 @@ function outcome({ code, out, err }: CliRun): readonly [number, string, string] 
   return [code, out, err];
 }
 
+const taking =
+  'orchestration-gateway import: what is new or changed has no author, and is not due until a person takes it: automations take NAME, at a running gateway\n';
+
 test('import passes on the content of the file or standard input, and prints the result', async (t) => {
   const [fromFile, fromInput] = [openCatalogue(), openCatalogue()];
   const said = 'imported 1,234 automations, 1 of them replaced\n';
-  assert.deepEqual(outcome(await runCommandLine(t, ['import', 'a.ndjson'], { files, catalogue: fromFile })), [0, said, '']);
+  assert.deepEqual(outcome(await runCommandLine(t, ['import', 'a.ndjson'], { files, catalogue: fromFile })), [0, said, taking]);
   assert.equal(fromFile.taken.join(''), files['a.ndjson']);
   const stdin = Readable.from([Buffer.from('{"na'), Buffer.from('me":"ä"}')]);
-  assert.deepEqual(outcome(await runCommandLine(t, ['import', '-'], { files, stdin, catalogue: fromInput })), [0, said, '']);
+  assert.deepEqual(outcome(await runCommandLine(t, ['import', '-'], { files, stdin, catalogue: fromInput })), [0, said, taking]);
   assert.equal(fromInput.taken.join(''), '{"name":"ä"}');
 });
 
 test('import shows its progress on a terminal, and erases it at the end', async (t) => {
   const { err } = await runCommandLine(t, ['import', 'a.ndjson'], { files, catalogue: openCatalogue(), progressColumns: 30 });
   // The last column stays free, because a line that reaches it wraps on some terminals.
-  assert.equal(err, `${erased}reading: 1,234 lines, 0.0 MiB${erased}`);
+  assert.equal(err, `${erased}reading: 1,234 lines, 0.0 MiB${erased}${taking}`);
 });
 
 test('import names each bad line as compilers do, and escapes control characters of the file', async (t) => {
@@ -168,5 +171,5 @@ test('an import that cannot print its result has succeeded', async (t) => {
   const stdout = new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error('full'), { code: 'ENOSPC' })) });
   const { code, err } = await runCommandLine(t, ['import', 'a.ndjson'], { files, catalogue: openCatalogue(), stdout });
   const said = 'imported 1,234 automations, 1 of them replaced; standard output cannot be written (ENOSPC)';
-  assert.deepEqual([code, err], [0, `orchestration-gateway import: ${said}\n`]);
+  assert.deepEqual([code, err], [0, `orchestration-gateway import: ${said}\n${taking}`]);
 });

@@ -22,6 +22,7 @@ import { runList } from './commands/run-list.ts';
 import { runShow } from './commands/run-show.ts';
 import { runStart } from './commands/run-start.ts';
 import { workflowCheck } from './commands/workflow-check.ts';
+import { workflowTake } from './commands/workflow-take.ts';
 import { commandHelp, program, programHelp, usage } from './help.ts';
 import { OutputFailed, print } from './output.ts';
 
@@ -37,6 +38,7 @@ export const commands: readonly Command[] = [
   automationImport,
   automationExport,
   automationTake,
+  workflowTake,
   runStart,
   runList,
   runShow,

@@ -95,7 +95,7 @@ export const approvalRuleList = list(
       selfApproval: defaulted(
         selfApproval,
         'false',
-        'Whether people who had a hand in the call may be some of them. `authors`: those who only wrote its automation, workflow or form.',
+        'Whether people who had a hand in the call may be some of them. `authors`: those who only wrote its automation, workflow or form, also of the runs around it or the one that it repeats.',
       ),
       expires: defaulted(duration('365d'), '4h', 'The time in which the call must be granted and made.'),
     },

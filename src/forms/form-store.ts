@@ -19,7 +19,7 @@ export interface ListedForm {
 export interface StoredForm extends ListedForm {
   /** The document as it was written. */
   readonly text: string;
-  /** Who wrote it; undefined where an earlier gateway stored it. */
+  /** Who wrote it; undefined where an earlier gateway stored it, and the audit log does not have its writer. */
   readonly writer: NamedPrincipal | undefined;
 }
 
@@ -92,9 +92,30 @@ export function createFormStore(database: Database, workflowsNaming: WorkflowsNa
   };
 }
 
+/** The forms of which no gateway has looked for the writer: an earlier one stored them, which kept a name alone. */
+export async function unsettledForms({ read }: Pick<Database, 'read'>): Promise<readonly ListedForm[]> {
+  const rows = await read.selectFrom('form').select(['id', 'facts', 'changed_at']).execute();
+  return rows.filter((row) => factsOf(row).writer === undefined).map(listedOf);
+}
+
+/** The form may have been written again meanwhile. */
+export async function settleForm(
+  { query }: Pick<Database, 'query'>,
+  { id, title, lastModifiedBy, lastUpdated }: ListedForm,
+  writer: NamedPrincipal | undefined,
+): Promise<void> {
+  await query
+    .updateTable('form')
+    .set({ facts: JSON.stringify({ title, lastModifiedBy, writer: writer ?? null } satisfies FormFacts) })
+    .where('id', '=', bytesOf(id))
+    .where('changed_at', '=', lastUpdated)
+    .where('facts', '=', JSON.stringify({ title, lastModifiedBy } satisfies FormFacts))
+    .execute();
+}
+
 async function readOne(read: Kysely<Tables>, id: string): Promise<StoredForm | undefined> {
   const row = await read.selectFrom('form').selectAll().where('id', '=', bytesOf(id)).executeTakeFirst();
-  return row && { ...listedOf(row), text: textOf(row.document), writer: factsOf(row).writer };
+  return row && { ...listedOf(row), text: textOf(row.document), writer: factsOf(row).writer ?? undefined };
 }
 
 async function listForms(
@@ -138,7 +159,8 @@ function listedOf({ id, facts, changed_at: lastUpdated }: Omit<Tables['form'], '
 interface FormFacts {
   readonly title?: string | undefined;
   readonly lastModifiedBy: string;
-  readonly writer?: NamedPrincipal | undefined;
+  /** Absent: an earlier gateway stored the form; null: no writer is known. */
+  readonly writer?: NamedPrincipal | null | undefined;
 }
 
 function factsOf({ facts }: Pick<Tables['form'], 'facts'>): FormFacts {

@@ -20,8 +20,8 @@ import type { RunCall } from './tasks/call-tasks.ts';
 const head = (name: string, version = '1.0.0'): string =>
   `document: { dsl: 1.0.3, namespace: test, name: ${name}, version: ${version} }\n`;
 
-/** Answers a call of a task; `arguments` is parsed. */
-type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResult> | OutsideResult;
+/** Answers a call of a task; `arguments` is parsed. `waiting`: people have to approve it. */
+type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResult | 'waiting'> | OutsideResult | 'waiting';
 
 interface GatewayOptions {
   readonly tasks?: number;
@@ -66,7 +66,8 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
   };
   const perform: RunTools['calls']['perform'] = async (call, signal) => {
     calls.push(call);
-    return { result: await far(call, signal), requestId: `request-${calls.length}` };
+    const result = await far(call, signal);
+    return result === 'waiting' ? result : { result, requestId: `request-${calls.length}` };
   };
   const store = await open();
   const read = async (id: string): Promise<StoredRun> => {

@@ -4,6 +4,7 @@ import { eachStoreWith } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
 import { runWorld } from './run-engine.test-support.ts';
 import { eventNamed, released, stepOf } from './run-records.test-support.ts';
+import type { RunStore } from './run-store.ts';
 
 const call = (name: string, at = '1'): string => `  - ${name}:
       call: restCall
@@ -187,6 +188,38 @@ eachStoreWith({ concurrency: 4 }, (store) => {
       { at: Date.now(), kind: 'message', event: '{"specversion":"1.0","id":"1","source":"/t","type":"told"}' },
     ]);
     await world.reaches(id, 'completed');
+  });
+
+  test('a run whose call is put before people while its state is written is held by no gateway', async (t) => {
+    const world = await runWorld(t, store);
+    const hear = '{ hear: { listen: { to: { one: { with: { type: told } } } } } }';
+    const act = "{ act: { call: http, with: { method: post, endpoint: 'https://a.example' } } }";
+    await world.workflow('both', `do:\n  - both: { fork: { branches: [${hear}, ${act}] } }\n`);
+    const [saving, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    world.answer(async (): Promise<'waiting'> => {
+      if (world.calls.length === 1) return 'waiting';
+      await saving.promise;
+      setImmediate(answered.resolve);
+      return 'waiting';
+    });
+    const changed = (own: RunStore): Partial<RunStore> => ({
+      async save(write) {
+        const outcome = await own.save(write);
+        if (world.calls.length < 2 || write.release !== undefined) return outcome;
+        saving.resolve();
+        await answered.promise;
+        return outcome;
+      },
+    });
+    const engine = await world.gateway({ changed });
+    const id = await world.begin('both');
+    await until('it waits', async () => (await world.read(id)).status === 'waiting' && engine.held() === 0);
+    await world.store.publish([
+      { at: Date.now(), kind: 'message', event: '{"specversion":"1.0","id":"1","source":"/t","type":"told"}' },
+    ]);
+    await until('its call was made again', () => world.calls.length === 2);
+    await answered.promise;
+    await until('it waits again', async () => (await world.read(id)).status === 'waiting' && engine.held() === 0);
   });
 
   test('an emitted event reaches another run that listens, once', async (t) => {

@@ -1,4 +1,5 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
+import type { NamedPrincipal } from '#access/people.ts';
 import { isCut } from '#base/cut-text.ts';
 import { isPassingRefusal } from '#base/passing-refusal.ts';
 import { withOrigin } from '#workflows/own-events.ts';
@@ -71,6 +72,8 @@ export class RunExecutor {
   /** Numbers of commands that were read, and are not consumed in the store. */
   readonly #queued = new Set<number>();
   #wake: () => void = () => {};
+  /** Something woke the run since its round began. */
+  #roused = false;
   #mode: 'work' | 'drain' | 'abort' | 'lost' = 'work';
   readonly #place: RunPlace;
 
@@ -85,7 +88,7 @@ export class RunExecutor {
       holds,
       wasSuspended: () => this.#state.stoppedFor > 0,
       arrived: (event) => void this.#arrivals.push({ event }),
-      wake: () => this.#wake(),
+      wake: () => this.#rouse(),
       faults: this.#faults,
     });
     const { id, seed, input, createdAt: at, state } = run;
@@ -115,27 +118,27 @@ export class RunExecutor {
   wake(): void {
     this.#commandsMayWait = true;
     this.#work.lookAgain();
-    this.#wake();
+    this.#rouse();
   }
 
   /** Begins nothing more, and lets go of the run once no call is in flight. */
   drain(): void {
     if (this.#mode === 'work') this.#mode = 'drain';
-    this.#wake();
+    this.#rouse();
   }
 
   /** Aborts the calls in flight, and lets go of the run. */
   abort(): void {
     if (this.#mode !== 'lost') this.#mode = 'abort';
     this.#work.abort();
-    this.#wake();
+    this.#rouse();
   }
 
   /** The lease is lost: writes nothing more. */
   lose(): void {
     this.#mode = 'lost';
     this.#work.abort();
-    this.#wake();
+    this.#rouse();
   }
 
   /** The store has what the state had begun. A task at which gateways died too often fails. */
@@ -156,6 +159,7 @@ export class RunExecutor {
 
   async #round(): Promise<RunEnd | undefined> {
     if (this.#mode === 'lost') return 'lost';
+    this.#roused = false;
     await this.#takeCommands();
     this.#applyArrivals();
     const effects = this.#effects();
@@ -169,6 +173,12 @@ export class RunExecutor {
     if (this.#hasNews()) await nextIteration();
     else await this.#goOn(effects, starting);
     return undefined;
+  }
+
+  /** Ends the wait of the round, also of one that does not wait yet. */
+  #rouse(): void {
+    this.#roused = true;
+    this.#wake();
   }
 
   #effects(): readonly Effect[] {
@@ -260,11 +270,17 @@ export class RunExecutor {
   }
 
   async #publish({ key, event }: PublishEffect): Promise<void> {
-    const { tools, run } = this.#options;
-    const senders = (await tools.people.involved(run)).map(({ id, username }) => ({ id, username }));
+    const { run } = this.#options;
+    const senders = await this.#senders();
     const origin = { sender: run.principal.id, workflow: run.workflow };
     this.#outbox.message({ at: this.#now(), kind: 'message', event: withOrigin(event, origin), senders });
     this.#arrive({ kind: 'published', at: this.#now(), key });
+  }
+
+  /** Everybody involved, with those who joined in the step that emits: they are written together with the event. */
+  async #senders(): Promise<readonly NamedPrincipal[]> {
+    const people = [...(await this.#options.tools.people.involved(this.#options.run)), ...this.#outbox.people];
+    return [...new Map(people.map(({ id, username }) => [id, { id, username }])).values()];
   }
 
   /** Cancels children that the run no longer waits for, or whose time limit passed. */
@@ -354,8 +370,8 @@ export class RunExecutor {
     }
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
-    // What arrived while the work began is not missed.
-    const late = setTimeout(resolve, this.#hasNews() ? 0 : Math.min(wait, holds ? longestTimer : leaseInterval));
+    // What woke the run while it was written, or while the work began, is not missed.
+    const late = setTimeout(resolve, this.#roused || this.#hasNews() ? 0 : Math.min(wait, holds ? longestTimer : leaseInterval));
     await promise;
     clearTimeout(late);
     this.#wake = () => {};

@@ -13,6 +13,8 @@ export interface RunOutbox {
   command(run: string, command: RunCommand): void;
   message(event: NewEvent): void;
   person(person: RunPerson): void;
+  /** Who joined the run since the last write: the store does not have them yet. */
+  readonly people: readonly RunPerson[];
   /** Whether a write has something to say apart from the state. */
   readonly isEmpty: boolean;
   /** Everything that was gathered since the last call, with the state. */
@@ -37,6 +39,9 @@ export function createOutbox(
     command: (run, command) => void gathered.commands.push({ run, command }),
     message: (event) => void gathered.messages.push(event),
     person: (person) => void gathered.people.push(person),
+    get people() {
+      return gathered.people;
+    },
     get isEmpty() {
       const { consumed, children, commands, messages, people } = gathered;
       return !noted && [consumed, children, commands, messages, people].every(({ length }) => length === 0);

@@ -81,7 +81,7 @@ test('everybody involved is named once, with all that they did, in the run and i
   const involved = await people.involved(run);
   assert.deepEqual(
     involved.map(({ id, as }) => `${id}: ${as.join(' ')}`),
-    ['ada: starter', 'bob: workflow', 'eve: workflow', 'lea: event parent', 'leo: parent'],
+    ['ada: starter', 'bob: workflow parent', 'eve: workflow parent', 'lea: event decision parent', 'leo: event parent'],
   );
 });
 
@@ -92,7 +92,7 @@ test('a run begins only where everybody who answers for a document may make its 
     { pin: { ...pin('own'), storers: [storer(own)] }, functions: ['restCall'] as const, chain: new Set(['own', 'top']) },
   ];
   assert.equal(await people.whyLost(documents('bob', 'bob'), undefined), undefined);
-  assert.match((await people.whyLost(documents('bob', 'eve'), undefined)) ?? '', /^eve answers for lab\.one 1\.0\.0/u);
-  assert.match((await people.whyLost(documents('eve', 'bob'), undefined)) ?? '', /^eve answers/u);
-  assert.match((await people.whyLost(documents('bob', 'bob'), [{ id: 'zoe', username: 'zoe' }])) ?? '', /^zoe answers/u);
+  assert.match((await people.whyLost(documents('bob', 'eve'), undefined))?.detail ?? '', /^eve answers for lab\.one 1\.0\.0/u);
+  assert.match((await people.whyLost(documents('eve', 'bob'), undefined))?.detail ?? '', /^eve answers/u);
+  assert.match((await people.whyLost(documents('bob', 'bob'), [{ id: 'zoe', username: 'zoe' }]))?.detail ?? '', /^zoe answers/u);
 });

@@ -1,9 +1,9 @@
 import type { InvolvedPrincipal, NamedPrincipal, PrincipalNow } from '#access/people.ts';
-import type { Principal } from '#access/principal.ts';
+import { issuerOfId, type Principal } from '#access/principal.ts';
 import type { Storer } from '#workflows/storer.ts';
 import type { ReachedWorkflow } from '#workflows/workflow-pins.ts';
 import type { HoldReason } from './interpreter/suspension.ts';
-import { as, merged } from './involved-people.ts';
+import { as, merged, through } from './involved-people.ts';
 import type { StoredRunSummary } from './run-queries.ts';
 import type { RunStore } from './run-store.ts';
 
@@ -34,7 +34,15 @@ export interface RunPeople {
   /** Whether the starter or scheduler was removed. An issuer's person may only not have been seen for long. */
   whyGone(principal: Principal): Promise<LostStanding | undefined>;
   /** Why a run of these documents must not begin; undefined where it may. */
-  whyLost(documents: readonly ReachedWorkflow[], authors: readonly NamedPrincipal[] | undefined): Promise<string | undefined>;
+  whyLost(documents: readonly ReachedWorkflow[], authors: readonly NamedPrincipal[] | undefined): Promise<LostAnswer | undefined>;
+}
+
+/** Why somebody does not answer for a call any more. */
+export interface LostAnswer {
+  /** A sentence. */
+  readonly detail: string;
+  /** It is a person of an issuer, whose last token is too old. */
+  readonly isUnseen: boolean;
 }
 
 interface RunPeopleNeeds {
@@ -53,9 +61,12 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
   const involvedOf = async (run: PeopledRun, storers: readonly Storer[]): Promise<readonly InvolvedPrincipal[]> => {
     const above = runsAbove(run.id);
     const joined = await store.people([run.id, ...above]);
-    const own = (joined.get(run.id) ?? []).map((person) => ({ ...person, as: [person.as] }));
-    const ofParents = above.flatMap((id) => joined.get(id) ?? []);
-    return merged([...run.involved, ...as('workflow', storers), ...own, ...as('parent', ofParents)]);
+    const joinedTo = (id: string) => (joined.get(id) ?? []).map((person) => ({ ...person, as: [person.as] }));
+    const ofParents = through('parent', above.flatMap(joinedTo));
+    const stored = as('workflow', storers);
+    // Its parents pinned the same documents.
+    const ofDocuments = above.length === 0 ? stored : through('parent', stored);
+    return merged([...run.involved, ...ofDocuments, ...joinedTo(run.id), ...ofParents]);
   };
   const whyGone: RunPeople['whyGone'] = async ({ id, username, issuer }) => {
     if (issuer !== undefined || (await principalNow(id)) !== undefined) return undefined;
@@ -75,18 +86,18 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
       const chain = [...run.above, digest];
       const storers = await storersOf([...new Set([...digestsOf(run), ...chain])]);
       const answerable = await answering(chain, storers, run.authors);
-      if (typeof answerable === 'string') return { by: 'delegation-lost', detail: answerable };
+      if ('detail' in answerable) return { by: 'delegation-lost', detail: answerable.detail };
       return { answerable, involved: await involvedOf(run, [...storers.values()].flat()) };
     },
     async whyLost(documents, authors) {
       const storers = new Map(documents.map(({ pin }) => [pin.digest, pin.storers]));
       for (const { pin, functions, chain } of documents) {
         const people = await answering([...chain], storers, authors);
-        if (typeof people === 'string') return people;
+        if ('detail' in people) return people;
         for (const person of people) {
           const missing = needs.whyNotCall(person, functions);
           if (missing !== undefined)
-            return `${person.username} answers for ${pin.id} ${pin.version}, and may not call ${missing}.`;
+            return lostBy(`${person.username} answers for ${pin.id} ${pin.version}, and may not call ${missing}.`);
         }
       }
       return undefined;
@@ -94,16 +105,22 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
   };
 }
 
-/** Everyone who answers for calls, or who does not any more: a sentence. */
+function lostBy(detail: string): LostAnswer {
+  return { detail, isUnseen: false };
+}
+
+/** Everyone who answers for calls, or why somebody does not any more. */
 function createAnswering(principalNow: PrincipalNow) {
-  return async (...asked: Parameters<typeof answerersOf>): Promise<readonly Principal[] | string> => {
+  return async (...asked: Parameters<typeof answerersOf>): Promise<readonly Principal[] | LostAnswer> => {
     const people = answerersOf(...asked);
-    if (typeof people === 'string') return people;
+    if (typeof people === 'string') return lostBy(people);
     const found: Principal[] = [];
     for (const { id, username } of people.values()) {
       const principal = await principalNow(id);
-      if (principal === undefined)
-        return `${username} answers for the calls of the run, and the gateway does not know this principal any more.`;
+      if (principal === undefined) {
+        const detail = `${username} answers for the calls of the run, and the gateway does not know this principal any more.`;
+        return { detail, isUnseen: issuerOfId(id) !== undefined };
+      }
       found.push(principal);
     }
     return found;

@@ -1,4 +1,4 @@
-import type { NamedPrincipal } from '#access/people.ts';
+import type { InvolvedPrincipal } from '#access/people.ts';
 import { mayRead, mayRun, namedWorkflow, seesByRole } from '#automations/automation-access.ts';
 import { isId } from '#automations/automation-document.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -119,7 +119,7 @@ interface RunParts extends Pick<StartRequest, 'principal' | 'key' | 'version'> {
   readonly found: FoundAutomation;
   readonly workflow: string;
   readonly input: string;
-  readonly repeated?: readonly NamedPrincipal[];
+  readonly repeated?: readonly InvolvedPrincipal[];
 }
 
 /** Judges documents, people and input, and creates the run. */
@@ -134,7 +134,7 @@ async function begun({ workflow, version, found, input, ...parts }: RunParts, st
   const problems = await needs.inputProblems({ automation, workflow: loaded.workflow, input, person: principal.id });
   if (problems.length > 0) throw invalidInput(problems);
   const lost = await needs.people.whyLost(documents, people.authors);
-  if (lost !== undefined) throw delegationLost(lost);
+  if (lost !== undefined) throw delegationLost(lost.detail);
   await needs.quota.require(principal);
   const id =
     key === undefined ? uuidVersion7(needs.clock.now()) : runIdOfKey({ caller: principal.id, automation: automation._id, key });

@@ -1,18 +1,15 @@
 import type { NamedPrincipal } from '#access/people.ts';
-import { idOfIssuer } from '#access/principal.ts';
-import type { AuditReader, AuditRecord } from '#audit/audit-reader.ts';
+import type { AuditReader } from '#audit/audit-reader.ts';
 import type { Log } from '#base/log.ts';
 import type { Database } from '#database/database.ts';
 import { settleStorers, type UnsettledVersion, unsettledVersions } from '#workflows/workflow-storer-store.ts';
+import { recordedPrincipal, recordSlack } from './earlier-writes.ts';
 
 interface FindStorersOptions {
   readonly database: Pick<Database, 'query' | 'read'>;
   readonly auditReader: Pick<AuditReader, 'list'>;
   readonly log: Log;
 }
-
-/** Milliseconds between the storing and its record, by clocks of two gateways. */
-const slack = 60_000;
 
 /**
  * Earlier gateways kept the name of who stored a version, and a name alone makes no principal answer. The audit log has the principal. Of a
@@ -38,15 +35,11 @@ async function storerOf(
   { id, version, createdAt, createdBy }: UnsettledVersion,
   auditReader: Pick<AuditReader, 'list'>,
 ): Promise<NamedPrincipal | undefined> {
-  const range = { from: createdAt - slack, to: createdAt + slack, principal: createdBy, limit: 1_000 };
+  const range = { from: createdAt - recordSlack, to: createdAt + recordSlack, principal: createdBy, limit: 1_000 };
   const { list } = await auditReader.list(range, 'oldest');
   const record = list.find(
     ({ route, status, workflow }) =>
       route === 'POST /automation_catalog/workflows' && status === 201 && workflow?.id === id && workflow.version === version,
   );
-  return record && principalOf(record);
-}
-
-function principalOf({ principal: username = '', issuer, subject }: AuditRecord): NamedPrincipal {
-  return { id: issuer === undefined || subject === undefined ? username : idOfIssuer(issuer, subject), username };
+  return record && recordedPrincipal(record);
 }

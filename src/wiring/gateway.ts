@@ -47,6 +47,7 @@ import type { AdapterNeeds } from './create-adapter.ts';
 import { createTelemetry } from './create-telemetry.ts';
 import { followers } from './followers.ts';
 import { createLiveParts, type LiveParts } from './live-parts.ts';
+import { createLossReport } from './lost-automations.ts';
 import { openAccess } from './open-access.ts';
 import { openCalls } from './open-calls.ts';
 import { openConsole } from './open-console.ts';
@@ -124,12 +125,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     reload: (asker) => reloading.reload(asker),
   });
   const server = serverOf({ ...options, ...stored, routes, access, live, metrics, tracing, pressure, limitReached });
+  const reportLosses = createLossReport({ ...options, ...stored, ...catalogues, ...made, access, people });
   const reloading = createReloading({
     config,
     load: options.loadAgain,
     live,
     follow: followers({ server, access, parts: [longestCall, runs, notifications, telemetry.expiries], metrics, log }),
-    inForce,
+    async inForce(next, before) {
+      await inForce();
+      await reportLosses(before.access, next.access);
+    },
     audit,
     log,
   });

@@ -1,4 +1,5 @@
 import type { Access } from '#access/access.ts';
+import type { InvolvedPrincipal } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
 import type { Rights } from '#access/rights.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
@@ -33,7 +34,7 @@ interface OpenApprovalsOptions {
   readonly config: Config;
   readonly database: Database;
   readonly runStore: RunStore;
-  readonly people: Pick<RunPeople, 'standing'>;
+  readonly people: Pick<RunPeople, 'involved' | 'standing'>;
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly rights: Rights;
@@ -108,6 +109,7 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
       rights,
       takePreview,
       known: access.knownPrincipals,
+      involvedNow: involvedIn(options),
       async seesRun(principal, { principal: { id: owner }, task }) {
         const { automation, workflow } = task?.of ?? {};
         const asked = { principal, operation: 'readRun' } as const;
@@ -117,5 +119,13 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
       },
     }),
     upkeep,
+  };
+}
+
+/** Everybody involved in the run that asks. */
+function involvedIn({ runStore, people }: Pick<OpenApprovalsOptions, 'people' | 'runStore'>) {
+  return async ({ task }: Approval): Promise<readonly InvolvedPrincipal[]> => {
+    const run = task && (await runStore.summary(task.run));
+    return run === undefined ? [] : await people.involved(run);
   };
 }

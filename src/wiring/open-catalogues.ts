@@ -59,7 +59,7 @@ export function openCatalogues(
       .map(({ name }) => name);
     return usableInRuns({ principal, customRoles: live.customRoles(), names });
   };
-  const whyNot: WhyNotWriter = (principal, id) => writing.whyNot(principal, id);
+  const whyNot: WhyNotWriter = (...asked) => writing.whyNot(...asked);
   return {
     automations: createAutomationCatalogue({
       database,

@@ -118,7 +118,7 @@ async function refusalOf(
   const full = await runs.quota.require(principal).catch(refusedByQuota);
   if (full !== undefined) return full;
   const lost = await runPeople.whyLost(documents, people.authors);
-  if (lost !== undefined) return { refused: lost, code: 'delegation-lost' };
+  if (lost !== undefined) return { refused: lost.detail, code: lost.isUnseen ? 'person-not-seen' : 'delegation-lost' };
   const [problem, ...more] = await runs.inputs.inputProblems({ automation, workflow, input, person: principal.id });
   if (problem === undefined) return undefined;
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
@@ -139,7 +139,7 @@ function newRun(
 }
 
 /** Who scheduled it, with the roles and groups of now. */
-async function schedulerNow(
+export async function schedulerNow(
   scheduler: NamedPrincipal | undefined,
   access: Access,
 ): Promise<Principal | Extract<ScheduledStart, { readonly refused: string }>> {

@@ -11,9 +11,9 @@ import type { Config } from '#config/config.ts';
 import { type Database, openDatabase } from '#database/database.ts';
 import { type FreeSpace, watchFreeSpace } from '#database/free-space.ts';
 import type { StoreWatcher } from '#database/watch-time.ts';
+import { findAuthors } from './find-authors.ts';
 import { findStorers } from './find-storers.ts';
 import { createLongestCall, type LongestCall } from './longest-call.ts';
-import { nameUnknownPeople } from './name-unknown-people.ts';
 import { openProofKey } from './proof-key.ts';
 
 /** Opens the store and the audit log in it; `started` closes the log, then the store. Rejects with `store-unavailable`. */
@@ -63,10 +63,10 @@ export async function openStore(
 }
 
 /** Who stored, wrote and scheduled what an earlier gateway kept by names. A store that can only be read is settled at a later start. */
-async function settlePeople(needs: Parameters<typeof findStorers>[0]): Promise<void> {
+async function settlePeople(needs: Parameters<typeof findAuthors>[0]): Promise<void> {
   try {
     await findStorers(needs);
-    await nameUnknownPeople(needs);
+    await findAuthors(needs);
   } catch (error) {
     if (!(error instanceof GatewayError && error.code === 'store-unavailable')) throw error;
     needs.log.warn('the people of an earlier store could not be settled; the next start tries again');

@@ -39,7 +39,7 @@ interface ReloadingOptions {
   /** Updates all other parts, synchronously. Called before `live` changes, so that nothing has changed where it throws. */
   readonly follow: (next: Config, current: Config) => void;
   /** Does what follows from the new configuration. Never rejects. */
-  readonly inForce: () => Promise<void>;
+  readonly inForce: (next: Config, before: Config) => Promise<void>;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly log: Log;
 }
@@ -63,7 +63,7 @@ export function createReloading({ config, load, live, follow, inForce, audit, lo
       throw error;
     }
     parts.commit();
-    await inForce();
+    await inForce(next, current);
     const settings = changedSettings({ started: config, current, next });
     current = next;
     return { adapters: parts.adapters, settings, restartNeeded: restartNeeded(config, next) };

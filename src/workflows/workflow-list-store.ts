@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { pageBytes } from '#base/visible-page.ts';
 import type { Tables } from '#database/tables.ts';
+import { readStorers } from './storer.ts';
 import { isPrerelease } from './version-key.ts';
 import { type StoredWorkflow, stampOf, storedText, type VersionRow, versionColumns, versionOf } from './workflow-row.ts';
 
@@ -14,6 +15,8 @@ export interface WorkflowPage {
   readonly skip: number;
   /** Leaves out every other id. */
   readonly covers?: ((id: string) => boolean) | undefined;
+  /** Leaves out each version that another principal lends its rights, or none. By its exact id or name. */
+  readonly storer?: string | undefined;
 }
 
 export interface ListedWorkflows {
@@ -26,16 +29,16 @@ export interface ListedWorkflows {
 /** Workflows of one reading: the facts of a version may be long. */
 const idsAtOnce = 32;
 
-export async function listWorkflows(read: Kysely<Tables>, { limit, skip, covers }: WorkflowPage): Promise<ListedWorkflows> {
+export async function listWorkflows(read: Kysely<Tables>, page: WorkflowPage): Promise<ListedWorkflows> {
+  const { covers, storer } = page;
   const moment = await read.startTransaction().execute();
   try {
-    const { ids, total } = await (covers === undefined
-      ? allIds(moment, { limit, skip })
-      : coveredIds(moment, { limit, skip, covers }));
+    const { ids, total } = await (covers === undefined && storer === undefined ? allIds(moment, page) : coveredIds(moment, page));
     const list: ListedWorkflow[] = [];
     let bytes = 0;
     for (let start = 0; start < ids.length; start += idsAtOnce) {
-      const rows = await listedRows(moment, ids.slice(start, start + idsAtOnce));
+      const found = await listedRows(moment, ids.slice(start, start + idsAtOnce));
+      const rows = storer === undefined ? found : found.filter((row) => isLentBy(row, storer));
       for (const workflow of [...Map.groupBy(rows, (row) => storedText(row.id)).values()].flatMap(listedOf)) {
         bytes += Buffer.byteLength(JSON.stringify(workflow));
         if (list.length > 0 && bytes > pageBytes) return { list, total, isCut: true };
@@ -63,10 +66,23 @@ async function allIds(moment: Kysely<Tables>, { limit, skip }: WorkflowPage): Pr
 }
 
 /** Reads every id: a store has few of them, and globs of rights are no patterns of a database. */
-async function coveredIds(moment: Kysely<Tables>, { limit, skip, covers }: Required<WorkflowPage>): Promise<FoundIds> {
+async function coveredIds(moment: Kysely<Tables>, { limit, skip, covers, storer }: WorkflowPage): Promise<FoundIds> {
+  const lent = storer === undefined ? undefined : await idsLentBy(moment, storer);
   const all = await moment.selectFrom('workflow').select('id').groupBy('id').orderBy('id').execute();
-  const covered = all.filter(({ id }) => covers === undefined || covers(storedText(id)));
+  const covered = all.filter(({ id: bytes }) => {
+    const id = storedText(bytes);
+    return covers?.(id) !== false && lent?.has(id) !== false;
+  });
   return { ids: covered.slice(skip, skip + limit), total: covered.length };
+}
+
+async function idsLentBy(moment: Kysely<Tables>, storer: string): Promise<ReadonlySet<string>> {
+  const rows = await moment.selectFrom('workflow').select(['id', 'storers']).execute();
+  return new Set(rows.filter((row) => isLentBy(row, storer)).map(({ id }) => storedText(id)));
+}
+
+function isLentBy({ storers }: Pick<VersionRow, 'storers'>, storer: string): boolean {
+  return readStorers(storers).some(({ id, username, lends }) => lends && (id === storer || username === storer));
 }
 
 function listedRows(read: Kysely<Tables>, ids: FoundIds['ids']): Promise<readonly VersionRow[]> {

@@ -36,9 +36,10 @@ export interface WritingRight {
   missingToStore(principal: Principal, workflow: WorkflowCalls): Promise<readonly MissingRight[]>;
   /**
    * Why the principal may not write the workflow with this id, in words that complete "writing it …"; undefined where it may. Every version
-   * counts: which one runs is decided when a run begins. A workflow that does not exist may be named by who may store it.
+   * counts. With `pinned` only the one that would run does: the pinned version, else the newest release. Where there is none, one that is stored
+   * later would run, and every version counts again. A workflow that does not exist may be named by who may store it.
    */
-  whyNot(principal: Principal, id: string): Promise<string | undefined>;
+  whyNot(principal: Principal, id: string, pinned?: { readonly version: string | undefined }): Promise<string | undefined>;
 }
 
 interface WritingRightOptions {
@@ -78,16 +79,27 @@ export function createWritingRight(options: WritingRightOptions): WritingRight {
       }
       return [];
     },
-    async whyNot(principal, id) {
+    async whyNot(principal, id, pinned) {
       if (principal.roles.includes('admin')) return undefined;
       if (!rights.permits(principal, 'createWorkflow', id)) return 'needs a role or a right to store it (createWorkflow)';
-      for (const stored of await store.versions(id)) {
+      for (const stored of versionsToWrite(await store.versions(id), pinned)) {
         const [first] = await missingFor(principal, stored);
         if (first !== undefined) return `needs a right that you do not have: its version ${stored.version} ${partOf(first)}`;
       }
       return undefined;
     },
   };
+}
+
+function versionsToWrite<Version extends Pick<WorkflowCalls, 'version'>>(
+  versions: readonly Version[],
+  pinned: { readonly version: string | undefined } | undefined,
+): readonly Version[] {
+  if (pinned === undefined) return versions;
+  const running = versions.find(({ version }) =>
+    pinned.version === undefined ? !isPrerelease(version) : version === pinned.version,
+  );
+  return running === undefined ? versions : [running];
 }
 
 const operationOf = {

@@ -243,6 +243,33 @@ describe('the console', { skip: noChromium }, () => {
     await page.context().close();
   });
 
+  test('says who answers for an automation and which version it runs, and pauses and resumes its schedule', async () => {
+    const data = { workflowId: 'console.waits', workflowVersion: '1.0.0', cron: '0 5 * * *', gbac: { write: ['noc'] } };
+    const { _id: id } = (await stage.admin.createAutomation({ body: { name: 'pinned', data } })).value;
+    const page = await stage.open(`/automations/${id}`, { role: 'admin' });
+    await shows(page, /Version\s+1\.0\.0[\s\S]*Owner\s+admin-user[\s\S]*Scheduled by\s+admin-user/u);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Pause' }).last().click();
+    await shows(page, /Next due\s+paused/u);
+    assert.equal((await stage.admin.readAutomation({ path: { id } })).value.nextRunAt, undefined);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    const { nextRunAt = '', data: after } = (await stage.admin.readAutomation({ path: { id } })).value;
+    assert.deepEqual([nextRunAt.slice(11), after?.cron], ['05:00:00.000Z', '0 5 * * *']);
+    await page.context().close();
+  });
+
+  test('explains a decision by the entrance', async () => {
+    const page = await stage.open('/access', { role: 'admin' });
+    const asked = page.waitForRequest((request) => request.url().endsWith('/access/explain'));
+    await page.getByLabel('Roles').fill('admin');
+    await page.getByLabel('Entrance').selectOption('a run');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.locator('.answer').getByText('allowed').waitFor();
+    assert.equal(((await asked).postDataJSON() as { readonly via?: string }).via, 'run');
+    await page.context().close();
+  });
+
   test('lists a thousand runs', async () => {
     const page = await stage.open('/runs', { role: 'admin' });
     const runs = Array.from({ length: 1000 }, (_, at) => ({

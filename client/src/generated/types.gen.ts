@@ -3830,6 +3830,10 @@ export type ListWorkflowsData = {
          * Number of workflows to skip.
          */
         skip?: number;
+        /**
+         * Only versions that this principal, by its exact id or name, lends its rights: it stored them first, or took them last.
+         */
+        storer?: string;
     };
     url: '/automation_catalog/workflows';
 };

@@ -80,6 +80,15 @@ function Explain(): JSX.Element {
             options={[['', '–'], ...['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((one) => [one, one] as const)]}
           />
           <Input label="Path" name="path" placeholder="restconf/data/…" />
+          <Select
+            label="Entrance"
+            name="via"
+            options={[
+              ['', 'HTTP'],
+              ['run', 'a run'],
+              ['mcp', 'MCP'],
+            ]}
+          />
         </div>
         <button type="submit" class="main" aria-disabled={isBusy}>
           Explain
@@ -93,7 +102,7 @@ function Explain(): JSX.Element {
 
 function questionOf(form: HTMLFormElement): AccessQuestion {
   const given = Object.fromEntries(
-    ['principal', 'adapter', 'method', 'path'].flatMap((name) =>
+    ['principal', 'adapter', 'method', 'path', 'via'].flatMap((name) =>
       textOf(form, name).trim() === '' ? [] : [[name, textOf(form, name).trim()]],
     ),
   );

@@ -46,8 +46,9 @@ async function schemaOf({ data }: Automation, signal: AbortSignal): Promise<Flat
   try {
     if (data?.formId !== undefined) return flatSchema((await gateway.readForm({ path: { id: data.formId }, signal })).value);
     if (data?.workflowId === undefined) return undefined;
-    const path = { id: data.workflowId };
-    const { value } = await gateway.readWorkflow({ path, headers: { Accept: 'application/json' }, signal });
+    const { workflowId, workflowVersion: version } = data;
+    const named = { path: { id: workflowId }, ...(version !== undefined && { query: { version } }) };
+    const { value } = await gateway.readWorkflow({ ...named, headers: { Accept: 'application/json' }, signal });
     const { input } = value as { readonly input?: { readonly schema?: { readonly document?: unknown } } };
     return flatSchema(input?.schema?.document);
   } catch (error) {
@@ -63,29 +64,35 @@ function inputText(text: string): string {
 }
 
 function AutomationFacts({ automation }: { readonly automation: Automation }): JSX.Element {
-  const { data, lastModifiedBy, lastRunAt } = automation;
+  const { data = {}, lastModifiedBy, lastRunAt } = automation;
   const groups = (list: readonly string[] = []): string => list.join(', ');
   return (
     <Facts
       of={[
-        ['Description', data?.description],
+        ['Description', data.description],
         [
           'Workflow',
-          data?.workflowId === undefined ? 'none' : <a href={hrefOf(['workflows', data.workflowId])}>{data.workflowId}</a>,
+          data.workflowId === undefined ? 'none' : <a href={hrefOf(['workflows', data.workflowId])}>{data.workflowId}</a>,
         ],
-        ['Form', data?.formId],
+        ['Version', versionOf(data)],
+        ['Owner', data.owner ?? 'not known: it does not run until somebody takes it'],
+        ['Form', data.formId],
         ['Last scheduled run', <Time at={lastRunAt} />],
-        ['Readable by', groups(data?.gbac?.read) || undefined],
-        ['Run by', groups(data?.gbac?.write) || undefined],
+        ['Readable by', groups(data.gbac?.read) || undefined],
+        ['Run by', groups(data.gbac?.write) || undefined],
         [
           'Last change',
           <>
-            {lastModifiedBy} <Time at={data?.lastUpdated} />
+            {lastModifiedBy} <Time at={data.lastUpdated} />
           </>,
         ],
       ]}
     />
   );
+}
+
+function versionOf({ workflowId, workflowVersion = 'the newest release' }: NonNullable<Automation['data']>): string | undefined {
+  return workflowId === undefined ? undefined : workflowVersion;
 }
 
 interface ScheduleProps {
@@ -109,9 +116,10 @@ function Schedule({ automation, loaded }: ScheduleProps): JSX.Element {
         of={[
           ['Rule', rule === undefined ? 'once' : `${rule}, ${data?.timeZone ?? 'UTC'}`],
           ['Next due', nextRunAt === undefined ? 'paused' : <Time at={nextRunAt} />],
+          ['Scheduled by', data?.scheduledBy],
         ]}
       />
-      {may('patchAutomation') && <Pause automation={automation} loaded={loaded} />}
+      {may('runAutomation') && <Pause automation={automation} loaded={loaded} />}
     </Panel>
   );
 }
@@ -121,30 +129,23 @@ function ruleOf({ data, repeatInterval }: Automation): string | undefined {
   return repeatInterval === undefined ? undefined : `every ${repeatInterval}`;
 }
 
-function Pause({ automation: { _id: id, data, nextRunAt }, loaded }: ScheduleProps): JSX.Element {
+/** Who may run it may pause and resume it. */
+function Pause({ automation: { _id: id, nextRunAt }, loaded }: ScheduleProps): JSX.Element {
   const patch = async (body: AutomationPatch): Promise<void> => {
     await change('patchAutomation', { path: { id }, body });
     loaded.again();
   };
-  const cron = data?.cron;
   return (
     <div class="buttons">
-      {nextRunAt !== undefined && (
-        <Action act={() => patch({ nextRunAt: null })} confirm="Pause the schedule? Nothing is due until it goes on.">
+      {nextRunAt === undefined ? (
+        <Action act={() => patch({ nextRunAt: 'next' })}>Resume</Action>
+      ) : (
+        <Action act={() => patch({ nextRunAt: null })} confirm="Pause the schedule? Nothing is due until somebody resumes it.">
           Pause
-        </Action>
-      )}
-      {nextRunAt === undefined && (
-        <Action act={() => patch(cron === undefined ? { nextRunAt: soon() } : { data: { cron } })}>
-          {cron === undefined ? 'Go on in a minute' : 'Go on'}
         </Action>
       )}
     </div>
   );
-}
-
-function soon(): string {
-  return new Date(Date.now() + 60_000).toISOString();
 }
 
 function History({ id }: { readonly id: string }): JSX.Element {

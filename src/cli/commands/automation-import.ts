@@ -51,6 +51,7 @@ export const automationImport: Command = {
         const result = `imported ${counted(imported, 'automation')}, ${grouped(replaced)} of them replaced`;
         const outputError = await tryPrint(context.stdout, `${result}\n`);
         if (outputError !== undefined) context.stderr.write(`${program} import: ${result}; ${outputError.message}\n`);
+        if (imported > 0) context.stderr.write(`${program} import: ${notDue}\n`);
         return 0;
       } catch (error) {
         const rest = stored === 0 ? [] : [`${program} import: the lines up to ${stored} are stored`];
@@ -63,6 +64,10 @@ export const automationImport: Command = {
     });
   },
 };
+
+/** The command has no principal that could answer for them. */
+const notDue =
+  'what is new or changed has no author, and is not due until a person takes it: automations take NAME, at a running gateway';
 
 function progressText({ step, lines, bytes }: ImportProgress, elapsed: number): string {
   return step === 'reading' ? `reading: ${flow({ lines, bytes, elapsed })}` : `writing: ${counted(lines, 'automation')}`;

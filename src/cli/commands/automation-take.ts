@@ -1,9 +1,8 @@
-import { visible } from '#base/visible.ts';
 import type { Gateway } from '#client/gateway.ts';
 import { findAutomation } from '../automation-lookup.ts';
 import type { Command } from '../command.ts';
 import { CommandFailed, gatewayOptions, loginWords, withSession } from '../gateway-session.ts';
-import { print } from '../output.ts';
+import { takeEach } from '../take-each.ts';
 
 interface Taken {
   readonly _id: string;
@@ -26,17 +25,17 @@ export const automationTake: Command = {
   },
   operands: ['[NAME…]'],
   run: (context, given) =>
-    withSession({ context, given, command: 'automations take' }, async ({ gateway }) => {
+    withSession({ context, given, command: 'automations take' }, async ({ gateway, wordsFor }) => {
       const from = given.option('from');
       const names = given.operands('[NAME…]');
       if ((from === '') === (names.length === 0)) throw new CommandFailed('give either the names of automations or --from');
       const wanted =
         from === '' ? await Promise.all(names.map((name) => findAutomation(gateway, name))) : await behind(gateway, from);
-      for (const { _id, name } of wanted) {
-        await gateway.takeAutomation({ path: { id: _id } });
-        await print(context.stdout, `${visible(name)}\n`);
-      }
-      return 0;
+      const takings = wanted.map(({ _id, name }) => ({
+        name,
+        take: async () => [(await gateway.takeAutomation({ path: { id: _id } })).value.name],
+      }));
+      return await takeEach(takings, { context, wordsFor, command: 'automations take' });
     }),
 };
 

@@ -1,5 +1,5 @@
 import { entityTag, matchesNone } from '#automations/entity-tag.ts';
-import { pageSize, readPageOptions } from '#automations/list-options.ts';
+import { pageSize, readWorkflowListOptions } from '#automations/list-options.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { Type } from '#base/json-schema.ts';
 import { prefersJson } from '#http/accepted-type.ts';
@@ -137,13 +137,13 @@ function listRoute(catalogue: WorkflowCatalogue): Route {
   return {
     method: 'GET',
     url: '/automation_catalog/workflows',
-    // readPageOptions checks names and values together, so that one reply lists all problems.
+    // readWorkflowListOptions checks names and values together, so that one reply lists all problems.
     query: () => true,
     async handle({ query, ...request }) {
-      const page = readPageOptions(query);
+      const { storer, ...page } = readWorkflowListOptions(query);
       request.count();
       const { principal } = request.context.record;
-      const { list, total, isCut } = await catalogue.list({ principal, ...page });
+      const { list, total, isCut } = await catalogue.list({ principal, ...page, storer });
       if (isCut) request.reached('page');
       const shown = list.map((each) => ({ ...summaryOf(each), versions: each.versions }));
       return json(200, { list: shown, total, ...page, ...(isCut && { limit: list.length }) });
@@ -166,6 +166,12 @@ function listRoute(catalogue: WorkflowCatalogue): Route {
           name: 'skip',
           description: 'Number of workflows to skip.',
           schema: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
+        },
+        {
+          name: 'storer',
+          description:
+            'Only versions that this principal, by its exact id or name, lends its rights: it stored them first, or took them last.',
+          schema: Type.String(),
         },
       ],
       success: { status: 200, description: 'A page, and the effective options.', schema: listSchema },

@@ -1,3 +1,4 @@
+import { isSemanticVersion } from '#base/semantic-version.ts';
 import type { Located } from '#yaml/located.ts';
 import { shown } from '#yaml/wording.ts';
 import type { Task, Workflow } from '../workflow.ts';
@@ -5,7 +6,7 @@ import type { Context } from './context.ts';
 import { Definitions } from './definitions.ts';
 import { timeout } from './durations.ts';
 import { membersOf, type ObjectMembers, wordOf } from './members.ts';
-import { isName, isVersion } from './names.ts';
+import { isName } from './names.ts';
 import type { DocumentReading } from './reading.ts';
 import { at, type Scope, workflowScope } from './scope.ts';
 import { dataInput, dataOutput } from './task-base.ts';
@@ -95,7 +96,7 @@ function readIdentity(
   text('dsl', (value) => /^1\.0\.(?:0|[1-9]\d{0,3})$/u.test(value), 'the version of the DSL, 1.0.x such as 1.0.3');
   const form = '1 to 63 letters, digits and -, with a letter or digit at both ends';
   const [namespace, name] = [text('namespace', isName, form), text('name', isName, form)];
-  const version = text('version', isVersion, 'a semantic version, such as 1.0.0');
+  const version = text('version', isSemanticVersion, 'a semantic version, such as 1.0.0');
   const [title, summary] = [document?.text('title', 'text'), document?.text('summary', 'text')];
   for (const part of ['tags', 'metadata']) {
     const value = document?.get(part);

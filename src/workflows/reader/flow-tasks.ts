@@ -1,3 +1,4 @@
+import { isSemanticVersion } from '#base/semantic-version.ts';
 import type { Located } from '#yaml/located.ts';
 import { shown } from '#yaml/wording.ts';
 import type { Expression, RunTask, Task } from '../workflow.ts';
@@ -5,7 +6,7 @@ import type { Context } from './context.ts';
 import { checkUri } from './endpoints.ts';
 import { expressionIn } from './jq-source.ts';
 import { integerOf, listItems, membersOf, type ObjectMembers, onlyMember } from './members.ts';
-import { isName, isVersion } from './names.ts';
+import { isName } from './names.ts';
 import { at, type Scope, within } from './scope.ts';
 import { type BaseOf, directive, type Targets } from './task-base.ts';
 import { expression, lineExpression, nothing, template, textOrExpression } from './template.ts';
@@ -137,7 +138,7 @@ function target(context: Context, node: Located, scope: Scope): Pick<RunTask, 'w
   };
   const namespace = part('namespace', isName, 'the namespace of the workflow');
   const name = part('name', isName, 'the name of the workflow');
-  const version = part('version', (text) => text === 'latest' || isVersion(text), 'a version such as 1.0.0, or latest');
+  const version = part('version', (text) => text === 'latest' || isSemanticVersion(text), 'a version such as 1.0.0, or latest');
   const input = members.get('input');
   if (input !== undefined && input.kind !== 'object') reading.wrongKind(input, 'an object');
   const given = input === undefined ? {} : { with: template(context, input, at(scope, 'task')) };
