@@ -111,19 +111,15 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
   };
   return {
     read: async (request) => await seen(await visible(request), request.principal),
-    async list({ principal, filter, page }) {
-      const {
-        list,
-        next,
-        isCut = false,
-      } = await visiblePage({
-        ...page,
+    async list({ principal, filter, page: asked }) {
+      const page = await visiblePage({
+        ...asked,
         read: (most, place: ApprovalPlace | undefined) => store.list(filter, { limit: most, after: place }),
         sees: (approval) => shows('listApprovals', principal, approval),
         placeOf: ({ createdAt, id }) => ({ createdAt, id }),
         sizeOf,
       });
-      return { isCut, list: await Promise.all(list.map((approval) => listed(approval, principal))), next };
+      return { ...page, list: await Promise.all(page.list.map((approval) => listed(approval, principal))) };
     },
     grant: (request) => decide(request, 'granted'),
     reject: (request) => decide(request, 'rejected'),

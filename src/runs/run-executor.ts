@@ -1,17 +1,16 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
-import type { NamedPrincipal } from '#access/people.ts';
 import { isCut } from '#base/cut-text.ts';
 import { isPassingRefusal } from '#base/passing-refusal.ts';
-import { withOrigin } from '#workflows/own-events.ts';
 import type { Workflow } from '#workflows/workflow.ts';
-import { cancelledInFlight, childRun, childRunId, documentFor, endForParent, mayChange } from './child-runs.ts';
-import type { ChildEffect, Effect, PublishEffect } from './interpreter/effects.ts';
+import { beginOutside } from './begin-outside.ts';
+import { cancelledInFlight, childRunId, endForParent, mayChange } from './child-runs.ts';
+import type { ChildEffect, Effect } from './interpreter/effects.ts';
 import { pending } from './interpreter/pending.ts';
 import type { RunEvent } from './interpreter/run-events.ts';
 import type { RunState } from './interpreter/run-state.ts';
 import { readState } from './interpreter/state-text.ts';
 import { begin } from './interpreter/step.ts';
-import { type EffectError, standardError } from './interpreter/task-error.ts';
+import type { EffectError } from './interpreter/task-error.ts';
 import { joinedBy } from './joined-people.ts';
 import { gatewaysEnded, mostDeaths, unknownAfter } from './lost-run.ts';
 import { eventOfCommand } from './run-commands.ts';
@@ -259,28 +258,12 @@ export class RunExecutor {
     this.#forgetBegun(byKey);
     for (const effect of effects) {
       if (this.#begun.has(effect.key) || (effect.kind !== 'publish' && effect.kind !== 'child')) continue;
-      const end = await this.#faults.attempt(effect, { work: () => this.#beginOutside(effect), now: () => this.#now() });
-      if (end !== undefined) this.#arrive(end);
+      const { run, tools } = this.#options;
+      const work = () => beginOutside(effect, { run, tools, outbox: this.#outbox });
+      const next = await this.#faults.attempt(effect, { work, now: () => this.#now() });
+      if (next !== undefined) this.#arrive(next);
       this.#begun.set(effect.key, effect);
     }
-  }
-
-  #beginOutside(effect: PublishEffect | ChildEffect): Promise<void> {
-    return effect.kind === 'publish' ? this.#publish(effect) : this.#beginChild(effect);
-  }
-
-  async #publish({ key, event }: PublishEffect): Promise<void> {
-    const { run } = this.#options;
-    const senders = await this.#senders();
-    const origin = { sender: run.principal.id, workflow: run.workflow };
-    this.#outbox.message({ at: this.#now(), kind: 'message', event: withOrigin(event, origin), senders });
-    this.#arrive({ kind: 'published', at: this.#now(), key });
-  }
-
-  /** Everybody involved, with those who joined in the step that emits: they are written together with the event. */
-  async #senders(): Promise<readonly NamedPrincipal[]> {
-    const people = [...(await this.#options.tools.people.involved(this.#options.run)), ...this.#outbox.people];
-    return [...new Map(people.map(({ id, username }) => [id, { id, username }])).values()];
   }
 
   /** Cancels children that the run no longer waits for, or whose time limit passed. */
@@ -298,18 +281,6 @@ export class RunExecutor {
     if (!waits || this.#cancelled.has(id)) return;
     this.#cancelled.add(id);
     this.#outbox.command(id, { kind: 'cancel' });
-  }
-
-  async #beginChild(effect: ChildEffect): Promise<void> {
-    const { run, tools } = this.#options;
-    const { key } = effect;
-    const made = childRun(run, effect, await documentFor(run, effect, tools));
-    if ('problem' in made) {
-      this.#fail(effect, standardError('configuration', 'The workflow cannot be run', made.problem));
-      return;
-    }
-    this.#outbox.child(made.child);
-    if (!effect.await) this.#arrive({ kind: 'childEnded', at: this.#now(), key, result: { kind: 'ok', output: 'null' } });
   }
 
   /** Where nothing is in flight and nothing can begin: how the store is to keep the run. */
@@ -357,8 +328,12 @@ export class RunExecutor {
     }
   }
 
+  get #begins(): boolean {
+    return this.#mode === 'work' && !this.#place.isOver;
+  }
+
   async #goOn(effects: readonly Effect[], starting: readonly WorkedEffect[]): Promise<void> {
-    const isWorking = this.#mode === 'work' && !this.#place.isOver;
+    const isWorking = this.#begins;
     const holds = this.#options.holds();
     if (isWorking && holds) for (const effect of starting) this.#work.begin(effect);
     const timer = isWorking ? effects.find((effect) => effect.kind === 'timer') : undefined;

@@ -50,15 +50,14 @@ export class RunFaults {
     return count < mostFaults ? undefined : { kind: 'failed', at, key, error: failedInside };
   }
 
-  /** Does the work, again after an exception, and resolves to the event that ends the effect where it fails each time. */
+  /** Does the work, again after an exception. Resolves to its event, or to the one that ends the effect where it fails each time. */
   async attempt(
     effect: Effect,
-    { work, now }: { readonly work: () => Promise<void>; readonly now: () => number },
+    { work, now }: { readonly work: () => Promise<RunEvent | undefined>; readonly now: () => number },
   ): Promise<RunEvent | undefined> {
     for (;;) {
       try {
-        await work();
-        return undefined;
+        return await work();
       } catch (thrown) {
         const end = this.endOf(effect, { thrown, at: now(), mayHaveLeft: false });
         if (end !== undefined) return end;

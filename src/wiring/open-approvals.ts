@@ -62,22 +62,20 @@ export interface Approvals {
 /** The approvals of calls and of tasks. */
 export function openApprovals(started: AsyncDisposableStack, options: OpenApprovalsOptions): Approvals {
   const { config, database, runStore, people, audit, clock, rights, log, base, preview: ask, access } = options;
+  const { limitReached, requireRoom, proofKey: key, approvalRules: rules } = options;
   const proofs: StandingNeeds['proofs'] = (approval) => options.proofs.of([approval]);
+  const proving = { clock, key, proofs };
   const needs = {
-    clock,
-    limitReached: options.limitReached,
-    requireRoom: options.requireRoom,
-    key: options.proofKey,
-    proofs,
+    ...proving,
+    limitReached,
+    requireRoom,
+    rules,
     principalNow: access.principalNow,
-    rules: options.approvalRules,
     store: createApprovalStore({
+      ...proving,
       database,
       changeRuns: runStore.changeWith,
-      clock,
       audit,
-      key: options.proofKey,
-      proofs,
       expired(approvals) {
         for (const approval of approvals) audit.record(expiryFacts(approval));
       },
