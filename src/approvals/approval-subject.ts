@@ -27,6 +27,7 @@ export function fingerprintOf(call: Call, principal: Pick<Principal, 'id'>, key:
     const { path, accept, contentType } = call.params;
     const passedOn = 'passedOn' in call ? headersText(call.passedOn) : '';
     for (const part of [call.adapter, methodOf(call), path, accept, contentType, passedOn, bodyOf(call)]) add(part);
+    if (call.operation === 'restAction' && call.repeatable === true) add('repeatable');
   }
   return hash.digest('base64url');
 }
@@ -66,7 +67,8 @@ function shownCall(call: Call): object {
   const { adapter, params } = call;
   const { path, accept, contentType } = params;
   const passedOn = 'passedOn' in call ? call.passedOn : {};
-  return { operation, adapter, method: methodOf(call), path, accept, contentType, passedOn };
+  const repeatable = operation === 'restAction' ? call.repeatable : undefined;
+  return { operation, adapter, method: methodOf(call), path, accept, contentType, passedOn, repeatable };
 }
 
 function unmasked(text: string): string {

@@ -99,6 +99,8 @@ export type StoredCall = { readonly redacted: boolean } & (
       readonly accept: string;
       readonly contentType: string | undefined;
       readonly passedOn: PassedOnHeaders;
+      /** The writer of the workflow says that the call changes nothing. */
+      readonly repeatable?: true | undefined;
     }
 );
 

@@ -73,6 +73,7 @@ export class CallRecord {
     workflow: undefined,
     run: undefined,
     via: undefined,
+    repeatable: undefined,
     preview: undefined,
     form: undefined,
     approval: undefined,

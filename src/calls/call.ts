@@ -15,6 +15,8 @@ export type Call =
   | (OfAdapter & {
       readonly operation: 'restAction';
       readonly params: Checked<OrchestratorParams>;
+      /** The writer of a workflow says that the call changes nothing. */
+      readonly repeatable?: true | undefined;
       readonly passedOn: PassedOnHeaders;
       readonly body: Buffer;
     })

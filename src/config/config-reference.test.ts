@@ -35,7 +35,7 @@ const expectedKeys = [
     ...members(`${parent}.proxy`, 'url', 'username', 'password', 'resolves'),
   ]),
   ...members('adapters[]', 'name', 'kind', 'url', 'urls', 'auth', 'timeouts', 'responseLimit', 'concurrency', 'queue', 'health'),
-  ...members('adapters[]', 'breaker', 'allowPaths', 'denyPaths', 'tls', 'proxy'),
+  ...members('adapters[]', 'breaker', 'allowPaths', 'denyPaths', 'readActions', 'tls', 'proxy'),
   ...members('adapters[].auth', 'type', 'username', 'password', 'token', 'name', 'value'),
   ...members('adapters[].auth', 'tokenUrl', 'clientId', 'clientSecret', 'scope'),
   ...members('adapters[].health', 'interval'),

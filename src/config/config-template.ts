@@ -119,6 +119,7 @@ const adapters = `# Adapter instances. Their names are in the URLs: POST /orches
 #    breaker: { failures: 5, openFor: 10s }
 #    allowPaths: { actions: ["**"], queries: ["**"] } # globs: * matches within a segment, ** across segments
 #    denyPaths: { actions: [], queries: [] } # denyPaths has precedence
+#    readActions: ["**/check-sync"] # POST actions that change nothing, so that a run may repeat them
 #    tls: # with verify: false the gateway accepts any certificate, and logs a warning at every start
 #      { caFile: ca.pem, certFile: client.pem, keyFile: client.key, serverName: nso.example.net, verify: true }
 #    proxy: { url: http://proxy.example.net:3128, username: gateway, password: { env: PROXY_PASSWORD }, resolves: false }

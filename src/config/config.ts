@@ -90,6 +90,8 @@ export interface AdapterConfig {
   readonly breaker: { readonly failures: number; readonly openFor: number };
   readonly allowPaths: PathRightsConfig;
   readonly denyPaths: PathRightsConfig;
+  /** Absent: those of the kind. */
+  readonly readActions?: readonly string[];
   readonly tls?: TlsOptions;
   readonly proxy?: ProxyOptions;
 }

@@ -4,6 +4,7 @@ import { childRun, documentFor } from './child-runs.ts';
 import type { ChildEffect, PublishEffect } from './interpreter/effects.ts';
 import type { RunEvent } from './interpreter/run-events.ts';
 import { standardError } from './interpreter/task-error.ts';
+import type { RunChildren } from './run-children.ts';
 import type { RunOutbox } from './run-outbox.ts';
 import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
@@ -12,6 +13,7 @@ interface Beginning {
   readonly run: ClaimedRun;
   readonly tools: RunTools;
   readonly outbox: RunOutbox;
+  readonly children: RunChildren;
 }
 
 /** Puts into the next write what the store is to begin. Resolves to what happens at once, if anything does. */
@@ -36,13 +38,13 @@ async function sendersOf(
   return [...new Map(people.map(({ id, username }) => [id, { id, username }])).values()];
 }
 
-async function childBegun(effect: ChildEffect, { run, tools, outbox }: Beginning): Promise<RunEvent | undefined> {
+async function childBegun(effect: ChildEffect, { run, tools, children }: Beginning): Promise<RunEvent | undefined> {
   const { key } = effect;
   const made = childRun(run, effect, await documentFor(run, effect, tools));
   const at = tools.clock.now();
   if ('problem' in made) {
     return { kind: 'failed', at, key, error: standardError('configuration', 'The workflow cannot be run', made.problem) };
   }
-  outbox.child(made.child);
+  children.begin(made.child);
   return effect.await ? undefined : { kind: 'childEnded', at, key, result: { kind: 'ok', output: 'null' } };
 }

@@ -150,6 +150,19 @@ async function called(
 /** Messages that are looked at in one reading. */
 const messagesAtOnce = 100;
 
+/** What the message means for the `listen`; undefined where it does not match, or a filter fails on it. */
+async function arrivalOf(
+  effect: ListenEffect,
+  { number: position, event, senders }: Awaited<ReturnType<RunTools['messages']>>[number],
+  tools: RunTools,
+): Promise<RunEvent | undefined> {
+  const answer = await evaluated(tools, { ...effect.match, dot: event });
+  if ('error' in answer) return failed(tools, effect, answer.error);
+  const match = 'results' in answer.outcome ? answer.outcome.results[0] : undefined;
+  if (match === undefined || match === 'null') return undefined;
+  return { kind: 'eventArrived', at: tools.clock.now(), key: effect.key, match, position, senders };
+}
+
 interface Scan {
   /** The event, where a message matched. */
   readonly arrived: RunEvent | undefined;
@@ -168,19 +181,14 @@ export async function scanMessages(
   for (;;) {
     const found = await tools.messages({
       after: scanned,
-      since: effect.after === undefined ? effect.since : 0,
+      ...(effect.after === undefined && { since: effect.since }),
       limit: messagesAtOnce,
     });
-    for (const { number, event, senders } of found) {
+    for (const message of found) {
       signal.throwIfAborted();
-      scanned = number;
-      const answer = await evaluated(tools, { ...effect.match, dot: event });
-      if ('error' in answer) return { arrived: failed(tools, effect, answer.error), scanned };
-      const match = 'results' in answer.outcome ? answer.outcome.results[0] : undefined;
-      // A filter that fails on a message does not match it.
-      if (match === undefined || match === 'null') continue;
-      const at = tools.clock.now();
-      return { arrived: { kind: 'eventArrived', at, key: effect.key, match, position: number, senders }, scanned };
+      scanned = message.number;
+      const arrived = effect.except.has(scanned) ? undefined : await arrivalOf(effect, message, tools);
+      if (arrived !== undefined) return { arrived, scanned };
     }
     if (found.length < messagesAtOnce) return { arrived: undefined, scanned: Math.max(scanned, end) };
   }

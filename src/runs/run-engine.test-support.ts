@@ -145,6 +145,7 @@ function toolsOver(
     },
     people: { involved: async ({ involved }) => involved, whyGone: async () => undefined },
     mayHaveCalled: async () => false,
+    openChildren: (run) => store.children(run),
     lastEvent: () => store.lastEvent(),
     messages: (range) => store.messages(range),
   };

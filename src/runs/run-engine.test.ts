@@ -167,9 +167,9 @@ eachStoreWith({ concurrency: 4 }, (store) => {
       kind: 'message' as const,
       event: JSON.stringify({ specversion: '1.0', id: `${type}-${n}`, source: '/t', type, data: { n } }),
     });
+    const id = await world.begin('listens');
     await world.store.publish([message('other', 1), message('early', 2)]);
     const engine = await world.gateway();
-    const id = await world.begin('listens');
     await until('the run waits for the second event', async () => (await world.tasks(id)).length === 2 && engine.held() === 0);
     await world.store.publish([message('other', 3), message('late', 4)]);
     assert.equal((await world.reaches(id, 'completed', 'faulted')).output, '4');
@@ -286,6 +286,34 @@ eachStoreWith({ concurrency: 4 }, (store) => {
     );
     const endless = await world.reaches(await world.begin('itself'), 'completed', 'faulted');
     assert.match(endless.error?.detail ?? '', /More than 20 runs/u);
+  });
+
+  test('cancel, suspend and resume reach runs that are not awaited, and runs inside these', async (t) => {
+    const world = await runWorld(t, store);
+    const run = (name: string, more = ''): string =>
+      `{ run: { workflow: { namespace: test, name: ${name}, version: 1.0.0 }${more} } }`;
+    await world.workflow('inner', 'do:\n  - pause: { wait: { hours: 1 } }\n');
+    await world.workflow('middle', `do:\n  - in: ${run('inner')}\n`);
+    await world.workflow('outer', `do:\n  - apart: ${run('middle', ', await: false')}\n  - stay: { wait: { hours: 1 } }\n`);
+    await world.gateway();
+    const outer = await world.begin('outer');
+    const childOf = async (parent: string): Promise<string> => {
+      await until(`${parent} has a child`, async () => (await world.store.children(parent)).length === 1);
+      return (await world.store.children(parent))[0] ?? '';
+    };
+    const middle = await childOf(outer);
+    const inner = await childOf(middle);
+    const all = [outer, middle, inner];
+    await world.reaches(inner, 'waiting');
+    for (const [kind, status] of [
+      ['suspend', 'suspended'],
+      ['resume', 'waiting'],
+      ['suspend', 'suspended'],
+      ['cancel', 'cancelled'],
+    ] as const) {
+      await world.store.command(outer, { kind });
+      for (const id of all) assert.equal((await world.reaches(id, status)).status, status, id);
+    }
   });
 
   const deadly = {

@@ -3,17 +3,18 @@ import { isCut } from '#base/cut-text.ts';
 import { isPassingRefusal } from '#base/passing-refusal.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import { beginOutside } from './begin-outside.ts';
-import { cancelledInFlight, childRunId, endForParent, mayChange } from './child-runs.ts';
-import type { ChildEffect, Effect } from './interpreter/effects.ts';
+import { cancelledInFlight, endForParent, mayChange } from './child-runs.ts';
+import type { Effect } from './interpreter/effects.ts';
+import type { Note } from './interpreter/notes.ts';
 import { pending } from './interpreter/pending.ts';
 import type { RunEvent } from './interpreter/run-events.ts';
 import type { RunState } from './interpreter/run-state.ts';
 import { readState } from './interpreter/state-text.ts';
 import { begin } from './interpreter/step.ts';
 import type { EffectError } from './interpreter/task-error.ts';
-import { joinedBy } from './joined-people.ts';
 import { gatewaysEnded, mostDeaths, unknownAfter } from './lost-run.ts';
-import { eventOfCommand } from './run-commands.ts';
+import { RunChildren } from './run-children.ts';
+import { eventOfCommand, joinedBy } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
 import { RunFaults, stepOrFault } from './run-faults.ts';
 import type { RunJournal } from './run-journal.ts';
@@ -57,6 +58,7 @@ type Arrival = { readonly event: RunEvent } | { readonly command: QueuedCommand 
 export class RunExecutor {
   readonly #options: RunExecutorOptions;
   readonly #outbox: RunOutbox;
+  readonly #children: RunChildren;
   readonly #work: RunWork;
   readonly #faults: RunFaults;
   #state: RunState;
@@ -66,7 +68,6 @@ export class RunExecutor {
   readonly #arrivals: Arrival[] = [];
   /** Children and messages that the store has, or gets with the next write. */
   readonly #begun = new Map<string, Effect>();
-  readonly #cancelled = new Set<string>();
   #commandsMayWait = true;
   /** Numbers of commands that were read, and are not consumed in the store. */
   readonly #queued = new Set<number>();
@@ -94,6 +95,7 @@ export class RunExecutor {
     this.#saved = state === undefined ? undefined : readState(state.text, state.values);
     this.#state = this.#saved ?? begin({ id, seed, input, at, runtime: tools.runtime });
     this.#outbox = createOutbox(run, workflow, this.#state.counted);
+    this.#children = new RunChildren(run.id, this.#outbox);
     this.#place = new RunPlace(tools, options.isCrowded);
     this.#savedAt = tools.clock.monotonic();
     if (this.#saved !== undefined) for (const effect of this.#effects()) this.#inherit(effect);
@@ -241,13 +243,19 @@ export class RunExecutor {
       faults: this.#faults,
       again: () => this.#arrive(event),
     });
-    this.#outbox.notes(notes);
-    if (notes.some((note) => 'error' in note && isCut(note.error?.detail))) this.#options.tools.limitReached('error-text');
+    this.#note(notes);
     if (state === this.#state) return;
-    for (const person of joinedBy(event, 'command' in arrival ? arrival.command.command : undefined)) this.#outbox.person(person);
+    const command = 'command' in arrival ? arrival.command.command : undefined;
+    for (const person of joinedBy(event, command)) this.#outbox.person(person);
+    if (command !== undefined) this.#children.inherit(command);
     const ends = state.endedAt !== undefined && this.#state.endedAt === undefined;
     this.#state = state;
     if (ends) for (const { run: parent, command } of endForParent(run, state, unknown)) this.#outbox.command(parent, command);
+  }
+
+  #note(notes: readonly Note[]): void {
+    this.#outbox.notes(notes);
+    if (notes.some((note) => 'error' in note && isCut(note.error?.detail))) this.#options.tools.limitReached('error-text');
   }
 
   /** Aborts what the run no longer waits for, and puts into the next write what the store is to begin. */
@@ -256,10 +264,11 @@ export class RunExecutor {
     this.#work.keepOnly(byKey);
     this.#faults.keepOnly(byKey);
     this.#forgetBegun(byKey);
+    await this.#children.commandAll(this.#options.tools);
     for (const effect of effects) {
       if (this.#begun.has(effect.key) || (effect.kind !== 'publish' && effect.kind !== 'child')) continue;
       const { run, tools } = this.#options;
-      const work = () => beginOutside(effect, { run, tools, outbox: this.#outbox });
+      const work = () => beginOutside(effect, { run, tools, outbox: this.#outbox, children: this.#children });
       const next = await this.#faults.attempt(effect, { work, now: () => this.#now() });
       if (next !== undefined) this.#arrive(next);
       this.#begun.set(effect.key, effect);
@@ -271,16 +280,9 @@ export class RunExecutor {
     for (const [key, effect] of this.#begun) {
       const current = effects.get(key);
       const isOver = current === undefined || (current.kind === 'child' && current.abort);
-      if (effect.kind === 'child' && isOver) this.#cancelChild(effect);
+      if (effect.kind === 'child' && isOver) this.#children.abandon(effect);
       if (current === undefined) this.#begun.delete(key);
     }
-  }
-
-  #cancelChild({ activity, attempt, await: waits }: ChildEffect): void {
-    const id = childRunId({ run: this.#options.run.id, activity, attempt });
-    if (!waits || this.#cancelled.has(id)) return;
-    this.#cancelled.add(id);
-    this.#outbox.command(id, { kind: 'cancel' });
   }
 
   /** Where nothing is in flight and nothing can begin: how the store is to keep the run. */

@@ -62,7 +62,18 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   });
   const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
   const preview = createPreviews({ adapters: () => live.adapters(), calls, audit, clock, observers: { metrics, log } });
-  const runs = openRuns(started, { ...options, ...parts, ...catalogues, rights, runStore, approvals, calls, people });
+  const isReadAction = (adapter: string, path: string): boolean => live.adapters().isReadAction(adapter, path);
+  const runs = openRuns(started, {
+    ...options,
+    ...parts,
+    ...catalogues,
+    rights,
+    runStore,
+    approvals,
+    calls,
+    people,
+    isReadAction,
+  });
   const notifications = openNotifications(started, { ...options, ...parts, events: runStore, adapters: () => live.adapters() });
   const told = { approvals: approvals.catalogue, notifications: notifications.catalogue };
   return {

@@ -30,6 +30,7 @@ import type { RunWatcher } from '#runs/run-watcher.ts';
 import { createStoreQuota, type StoreQuota } from '#runs/store-quota.ts';
 import { createCallTasks } from '#runs/tasks/call-tasks.ts';
 import { createDocumentThreads } from '#runs/tasks/document-threads.ts';
+import type { IsReadAction } from '#runs/tasks/orchestrator-arguments.ts';
 import { createSecretValues } from '#runs/tasks/secret-values.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { measureRuns } from '#telemetry/run-metrics.ts';
@@ -66,6 +67,7 @@ interface OpenRunsOptions {
   readonly schemas: SchemaThreads;
   readonly limitReached: LimitReached;
   readonly requireRoom: RequireRoom;
+  readonly isReadAction: IsReadAction;
 }
 
 export interface Runs {
@@ -182,6 +184,7 @@ function toolsOf(
       limitReached,
       approvals: approvals.tasks,
       people,
+      isReadAction: options.isReadAction,
       audit,
       clock,
       log,
@@ -201,6 +204,7 @@ function toolsOf(
       whyGone: (principal) => whileAway(() => people.whyGone(principal)),
     },
     mayHaveCalled: (run) => whileAway(() => mayHaveCalled(run, { store, clock, records: options.auditReader })),
+    openChildren: (run) => whileAway(() => store.children(run)),
     lastEvent: () => store.lastEvent(),
     messages: (start) => store.messages(start),
   };

@@ -266,6 +266,10 @@ export type ApprovalCall = {
     body?: string;
     bodyEncoding?: 'base64';
     /**
+     * The writer of the workflow says that the call changes nothing, so that the run may repeat it.
+     */
+    repeatable?: boolean;
+    /**
      * True: `***` is in place of secrets of the workflow.
      */
     redacted: boolean;
@@ -403,6 +407,10 @@ export type AuditRecord = {
      */
     run?: string;
     via?: RecordedRun;
+    /**
+     * The writer of the workflow says that the call changes nothing: the run may repeat it.
+     */
+    repeatable?: boolean;
     /**
      * Of a call that asked the orchestrator for a dry run: the format. It was sent as a dry run alone.
      */

@@ -68,7 +68,7 @@ function handOf({ principal, as }: InvolvedPerson): string {
 }
 
 function Call({ call }: { readonly call: ApprovalCall }): JSX.Element {
-  const { route, adapter, method, path, headers, user, body, bodyEncoding, redacted } = call;
+  const { route, adapter, method, path, headers, user, body, bodyEncoding, redacted, repeatable } = call;
   return (
     <Panel title="The call, as it would leave">
       <Facts
@@ -84,6 +84,7 @@ function Call({ call }: { readonly call: ApprovalCall }): JSX.Element {
         label="The call"
       />
       {bodyEncoding !== undefined && <p class="note">The body is in base64.</p>}
+      {repeatable && <p class="note">The writer of the workflow says that this call changes nothing: the run may repeat it.</p>}
       {redacted && <p class="note">Secrets are masked. They are compared all the same.</p>}
     </Panel>
   );

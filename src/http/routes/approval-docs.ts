@@ -21,6 +21,11 @@ const callSchema = namedObject('ApprovalCall', {
   user: Type.Optional(Type.String({ description: 'Of `restCall`; its password is not shown.' })),
   body: Type.Optional(Type.String({ description: 'The body as it would leave.' })),
   bodyEncoding: Type.Optional(Type.Literal('base64')),
+  repeatable: Type.Optional(
+    Type.Boolean({
+      description: 'The writer of the workflow says that the call changes nothing, so that the run may repeat it.',
+    }),
+  ),
   redacted: Type.Boolean({ description: 'True: `***` is in place of secrets of the workflow.' }),
 });
 

@@ -56,7 +56,13 @@ function shownCall({ body }: Approval, call: NonNullable<Approval['call']>) {
   const place =
     call.operation === 'restCall'
       ? { method, path: call.uri, headers: call.headers, ...(call.user !== undefined && { user: call.user }) }
-      : { adapter: call.adapter, method, path: call.path, headers: headersOf(call) };
+      : {
+          adapter: call.adapter,
+          method,
+          path: call.path,
+          headers: headersOf(call),
+          ...(call.repeatable && { repeatable: true }),
+        };
   return { route, ...place, ...(body !== undefined && textOf(leavingBody(body, call))), redacted };
 }
 

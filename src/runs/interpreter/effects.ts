@@ -93,6 +93,8 @@ export interface ListenEffect extends Keyed {
   /** Milliseconds since the epoch. */
   readonly since: number;
   readonly after?: number;
+  /** Numbers of messages that the run has taken already. */
+  readonly except: ReadonlySet<number>;
   /** One expression, evaluated with the event (CloudEvents as JSON) as `.`. */
   readonly match: Omit<TaskEvaluation, 'dot'>;
 }

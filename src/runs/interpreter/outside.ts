@@ -1,8 +1,8 @@
-import type { CallTask, RunTask } from '#workflows/workflow.ts';
+import { type CallTask, outcomeUnknown, type RunTask } from '#workflows/workflow.ts';
 import { JsonValue } from './json-value.ts';
 import type { Decision, OutsideResult } from './run-events.ts';
 import type { OutsideWork } from './run-state.ts';
-import { outcomeUnknown, standardError, unknownOutcome } from './task-error.ts';
+import { standardError, unknownOutcome } from './task-error.ts';
 import { atTask, faulted, type Progress, type StepEvent, type TurnPlace } from './turn.ts';
 import { isExpired } from './view.ts';
 

@@ -1,5 +1,5 @@
 import { cutText } from '#base/cut-text.ts';
-import type { Catch } from '#workflows/workflow.ts';
+import { type Catch, outcomeUnknown } from '#workflows/workflow.ts';
 import { JsonValue } from './json-value.ts';
 
 /** An error of the DSL: what `raise` raises, and what a `catch` takes. */
@@ -31,7 +31,6 @@ type StandardError = keyof typeof statuses;
 const spelling = /^https:\/\/serverlessworkflow\.io\/(?:spec\/1\.0\.0\/errors|dsl\/errors\/types|errors\/types)\/([a-z]+)$/u;
 
 const ofGateway = 'urn:orchestration-gateway:errors:';
-export const outcomeUnknown = `${ofGateway}outcome-unknown`;
 
 /** Errors of a task that waited for people. */
 const refusals = {
@@ -75,8 +74,12 @@ function plainType(type: string): string {
   return name !== undefined && Object.hasOwn(statuses, name) ? standardType(name) : type;
 }
 
-/** Whether the filter of a `catch` lets the error in. Its `when` is another matter. */
+/**
+ * Whether the filter of a `catch` lets the error in. Its `when` is another matter. An unknown outcome needs a filter that names its type:
+ * otherwise people decide.
+ */
 export function matchesFilter(error: TaskError, filter: Catch['errors']): boolean {
+  if (error.type === outcomeUnknown && filter?.type !== outcomeUnknown) return false;
   if (filter === undefined) return true;
   if (filter.type !== undefined && plainType(filter.type) !== plainType(error.type)) return false;
   const members = ['status', 'instance', 'title', 'detail'] as const;

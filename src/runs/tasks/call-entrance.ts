@@ -85,7 +85,7 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
   const record = openRecord(entering, options);
   record.principal = run.principal;
   record.idempotent = idempotent;
-  record.note({ via: viaOf(entering) });
+  record.note({ via: viaOf(entering), repeatable: call.operation === 'restAction' ? call.repeatable : undefined });
   const life = new CallLife(signal, record);
   const ending: { status?: number | undefined; left?: CallerLeft } = {};
   try {

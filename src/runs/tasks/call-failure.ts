@@ -25,6 +25,11 @@ export function failedResult(failure: CallFailure): OutsideResult {
   return { kind: 'error', error: failureError(failure) };
 }
 
+/** The failure of a call that changes nothing: it may be made again after any end. */
+export function failedReading(failure: CallFailure): OutsideResult {
+  return { kind: 'error', error: failureError(failure) };
+}
+
 /** The error of the DSL. Its detail begins with the code, so that a `catch` can tell the refusals of the gateway apart. */
 function failureError({ code, status, detail, upstreamStatus = status }: CallFailure): EffectError {
   const text = `${code}: ${detail}`;

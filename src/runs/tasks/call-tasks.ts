@@ -10,10 +10,10 @@ import type { LostStanding, PeopledRun, RunPeople } from '../run-people.ts';
 import { type ApprovalTasks, approvalArguments, approvalResult } from './approval-task.ts';
 import { readArguments } from './arguments.ts';
 import { type CallingRun, type Entered, enterCallPath } from './call-entrance.ts';
-import { callFailure, failedResult } from './call-failure.ts';
+import { callFailure, failedReading, failedResult } from './call-failure.ts';
 import { endpointOf, httpArguments } from './http-arguments.ts';
 import { openapiArguments } from './openapi-arguments.ts';
-import { orchestratorArguments } from './orchestrator-arguments.ts';
+import { type IsReadAction, orchestratorArguments } from './orchestrator-arguments.ts';
 import { persistently } from './persistent-call.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import { replyResult, tooLong } from './reply-output.ts';
@@ -87,6 +87,7 @@ interface CallTasksOptions extends DocumentOptions {
   readonly approvals: ApprovalTasks;
   readonly limitReached?: LimitReached;
   readonly people: Pick<RunPeople, 'standing'>;
+  readonly isReadAction: IsReadAction;
 }
 
 /** Idempotency keys are kept for 24 hours. A call that began earlier than this (milliseconds) has an unknown outcome. */
@@ -200,13 +201,13 @@ async function performed(call: MadeCall, signal: AbortSignal, needs: Needs): Pro
 async function prepare(
   { run, trace, reference, function: name, args }: MadeCall,
   signal: AbortSignal,
-  { documents }: Needs,
+  { documents, isReadAction }: Needs,
 ): Promise<PreparedCall | Failed> {
   const given = readArguments(args);
   if (name === 'restCall') return restArguments(given);
   if (name === 'http') return httpArguments(given);
   if (name === 'openapi') return await openapiArguments(given, documents, { run, trace, reference }, signal);
-  return orchestratorArguments(name, given);
+  return orchestratorArguments(name, given, isReadAction);
 }
 
 async function made(
@@ -279,12 +280,19 @@ function resultOf(entered: Entered, prepared: PreparedCall, mayBeMade: boolean):
     case 'tooLong':
       return tooLong();
     case 'failed': {
-      const result = failedResult(entered.failure);
+      const result = prepared.changes ? failedResult(entered.failure) : failedReading(entered.failure);
       return mayBeMade && !entered.isSettled ? doubtful(result) : result;
     }
     default:
-      return entered.left || (mayBeMade && !entered.isSettled) ? aborted : { kind: 'aborted' };
+      return prepared.changes && mayHaveLeft(entered, mayBeMade) ? aborted : { kind: 'aborted' };
   }
+}
+
+function mayHaveLeft(
+  { left, isSettled }: Pick<Entered & { readonly kind: 'aborted' }, 'left' | 'isSettled'>,
+  mayBeMade: boolean,
+): boolean {
+  return left || (mayBeMade && !isSettled);
 }
 
 function maskedResult(result: OutsideResult, secrets: SecretValues): OutsideResult {

@@ -111,6 +111,7 @@ ${configuration}`,
     tracing: needs.tracing,
     secrets: createSecretValues(() => values),
     approvals: noApprovalTasks,
+    isReadAction: (name, path) => live.adapters().isReadAction(name, path),
     people: { standing: async ({ authors = [] }) => ({ answerable: authors.map(withRoles), involved: [] }) },
   });
   return {
