@@ -2,8 +2,9 @@ import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/
 import { isCut } from '#base/cut-text.ts';
 import { isPassingRefusal } from '#base/passing-refusal.ts';
 import type { Workflow } from '#workflows/workflow.ts';
-import { beginOutside } from './begin-outside.ts';
+import { beginInStore } from './begin-in-store.ts';
 import { cancelledInFlight, endForParent, mayChange } from './child-runs.ts';
+import { HeldPlace, shortWait } from './held-place.ts';
 import type { Effect } from './interpreter/effects.ts';
 import type { Note } from './interpreter/notes.ts';
 import { pending } from './interpreter/pending.ts';
@@ -20,7 +21,6 @@ import { RunFaults, stepOrFault } from './run-faults.ts';
 import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
 import type { LostStanding } from './run-people.ts';
-import { RunPlace, shortWait } from './run-place.ts';
 import type { ClaimedRun, QueuedCommand, RunRelease } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import { traceOfRun } from './run-trace.ts';
@@ -75,7 +75,7 @@ export class RunExecutor {
   /** Something woke the run since its round began. */
   #roused = false;
   #mode: 'work' | 'drain' | 'abort' | 'lost' = 'work';
-  readonly #place: RunPlace;
+  readonly #place: HeldPlace;
 
   constructor(options: RunExecutorOptions) {
     const { run, workflow, tools, holds, gone } = options;
@@ -96,7 +96,7 @@ export class RunExecutor {
     this.#state = this.#saved ?? begin({ id, seed, input, at, runtime: tools.runtime });
     this.#outbox = createOutbox(run, workflow, this.#state.counted);
     this.#children = new RunChildren(run.id, this.#outbox);
-    this.#place = new RunPlace(tools, options.isCrowded);
+    this.#place = new HeldPlace(tools, options.isCrowded);
     this.#savedAt = tools.clock.monotonic();
     if (this.#saved !== undefined) for (const effect of this.#effects()) this.#inherit(effect);
     if (gone !== undefined && this.#state.suspension === undefined)
@@ -268,7 +268,7 @@ export class RunExecutor {
     for (const effect of effects) {
       if (this.#begun.has(effect.key) || (effect.kind !== 'publish' && effect.kind !== 'child')) continue;
       const { run, tools } = this.#options;
-      const work = () => beginOutside(effect, { run, tools, outbox: this.#outbox, children: this.#children });
+      const work = () => beginInStore(effect, { run, tools, outbox: this.#outbox, children: this.#children });
       const next = await this.#faults.attempt(effect, { work, now: () => this.#now() });
       if (next !== undefined) this.#arrive(next);
       this.#begun.set(effect.key, effect);

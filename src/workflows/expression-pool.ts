@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { LimitReached } from '#base/limits.ts';
 import { JqBatches, type JqEnd } from './jq-batches.ts';
-import { tooLong } from './jq-output.ts';
+import { resultTooLong } from './jq-output.ts';
 import { compilationPrograms, compileProblem, evaluationProgram, lineOf, linesOfResult } from './jq-program.ts';
 import type { JqAnswer, JqRequest, JqWorkerData } from './jq-worker.ts';
 import { ThreadPool, turnOf } from './thread-pool.ts';
@@ -83,7 +83,7 @@ export function createExpressionPool({
         person,
       });
       const evaluated = answer.kind === 'ended' ? readLines(answer, expressions.length) : { failed: 0, detail: answer.detail };
-      if ('failed' in evaluated && evaluated.detail === tooLong) limitReached?.('expression-output');
+      if ('failed' in evaluated && evaluated.detail === resultTooLong) limitReached?.('expression-output');
       return evaluated;
     },
     async problemOf(expression, variables) {

@@ -4,7 +4,7 @@ import { lineOf, linesOfResult } from './jq-program.ts';
 /** Bytes of the result of one expression: as much as a run may hold. */
 const longestResult = 8 * 1024 ** 2;
 
-export const tooLong = `the result has more than ${longestResult / 1024 ** 2} MiB`;
+export const resultTooLong = `the result has more than ${longestResult / 1024 ** 2} MiB`;
 
 /**
  * The output of a program without lines that are longer than the gateway takes. A result that is too long becomes an error that says so, and the
@@ -17,7 +17,7 @@ export function withinLimits(stdout: string): string {
     const [kind, value = ''] = [lines[index], lines[index + 1]];
     if (kind === lineOf.raised) lines[index + 1] = cutError(value);
     else if (value.length * 3 > longestResult && Buffer.byteLength(value) > longestResult)
-      lines.splice(index, linesOfResult, lineOf.raised, JSON.stringify(tooLong));
+      lines.splice(index, linesOfResult, lineOf.raised, JSON.stringify(resultTooLong));
   }
   return lines.join('\n');
 }

@@ -17,7 +17,7 @@ interface Beginning {
 }
 
 /** Puts into the next write what the store is to begin. Resolves to what happens at once, if anything does. */
-export function beginOutside(effect: PublishEffect | ChildEffect, beginning: Beginning): Promise<RunEvent | undefined> {
+export function beginInStore(effect: PublishEffect | ChildEffect, beginning: Beginning): Promise<RunEvent | undefined> {
   return effect.kind === 'publish' ? published(effect, beginning) : childBegun(effect, beginning);
 }
 

@@ -8,7 +8,7 @@ export const shortWait = 2_000;
 const longestTurn = 5_000;
 
 /** The place that a run has at a gateway. */
-export class RunPlace {
+export class HeldPlace {
   readonly #tools: Pick<RunTools, 'clock' | 'limitReached'>;
   /** Others may be due, and have no place here. */
   readonly #isCrowded: () => boolean;
