@@ -60,9 +60,9 @@ async function findApproval(
 async function ask(asking: AskingCall, fingerprint: string, options: GateOptions): Promise<never> {
   const { principal, call, rules, reference, involved = [] } = asking;
   const { store, clock, base, takePreview } = options;
-  const { task, reason, mask } = reference;
+  const { task, reason } = reference;
   const now = clock.now();
-  const shown = storedCall(call, mask);
+  const shown = storedCall(call, reference);
   const subject = task === undefined ? fingerprint : taskSubject(task);
   if (!(await hasRoom(principal, shown.body?.length ?? 0, options)) && !(await isAsked(subject, options))) throw tooMany(options);
   const { approval, isNew } = await store.create({

@@ -247,6 +247,7 @@ export class CallRecord {
       request,
       requestId: this.requestId,
       facts: this.facts,
+      mask: this.mask,
       mayKeep: (length) => this.#audit.keepsReply(length),
     });
   }

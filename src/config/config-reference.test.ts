@@ -45,6 +45,8 @@ const expectedKeys = [
   ...members('adapters[].tls', 'serverName', 'verify'),
   ...members('audit', 'retention', 'maxSize', 'checkpointFile', 'key'),
   ...members('automations', 'tasks', 'retention', 'storePerPerson', 'secrets'),
+  ...members('automations.secrets.NAME', 'value', 'workflows', 'writers', 'destinations', 'adapters', 'places'),
+  ...members('automations.secrets.NAME.writers', 'roles', 'groups'),
   ...members('approvals[]', 'name', 'when', 'approvers', 'count', 'selfApproval', 'expires'),
   ...members('approvals[].when', 'routes', 'adapters', 'paths', 'methods', 'roles', 'via', 'from', 'until'),
   ...members('approvals[].approvers', 'roles', 'groups'),

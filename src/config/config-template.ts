@@ -154,7 +154,16 @@ const automations = `#automations:
 #  tasks: 32 # tasks of runs that this gateway does at once; with 0 it does none
 #  retention: 30d # how long the gateway keeps runs that have ended
 #  storePerPerson: 2GiB # what the runs, events and approvals of one person may take of the store
-#  secrets: {} # for $secrets of workflows, e.g. { nso-login: { env: NSO_LOGIN } }
+#  secrets: # for $secrets of workflows: where each may go, and who may write what uses it
+#    ticketToken:
+#      value: { env: TICKET_TOKEN }
+#      workflows: ['noc.*'] # globs of the ids of workflows
+#      writers: # of workflows that use it, and of automations that run them
+#        roles: [admin]
+#        groups: [noc-authors]
+#      destinations: ['https://tickets.example.net/api/'] # with the beginning of the path
+#      adapters: [] # adapter instances whose calls may carry it
+#      places: [authentication, 'header:Authorization'] # also header:NAME, query, path and body
 `;
 
 const approvals = `# Calls that people must approve before they leave. An empty list matches anything.

@@ -1,5 +1,6 @@
 import type { AccessOptions } from '#access/access-options.ts';
 import type { ApprovalRule } from '#access/approval-options.ts';
+import type { SecretRule } from '#access/secret-rule.ts';
 import type { Secret } from '#base/secret.ts';
 import type { ReceiverOptions } from '#notifications/notification.ts';
 import type { ProxyOptions } from '#outbound/proxy-connect.ts';
@@ -119,5 +120,9 @@ export interface AutomationsConfig {
   readonly retention: number;
   /** Bytes that the store may hold of one person. */
   readonly storePerPerson: number;
-  readonly secrets: Readonly<Record<string, Secret>>;
+  readonly secrets: Readonly<Record<string, SealedSecretConfig>>;
+}
+
+export interface SealedSecretConfig extends SecretRule {
+  readonly value: Secret;
 }

@@ -6,6 +6,7 @@ import { createExpressionPool } from '#workflows/expression-pool.ts';
 import { readWorkflow } from '#workflows/read-workflow.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import { noApprovalTasks } from '../../test/support/runs/no-approvals.ts';
+import { sealedSecret } from '../../test/support/runs/sealed-secret.ts';
 import type { TestStore } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
 import type { OutsideResult } from './interpreter/run-events.ts';
@@ -16,6 +17,7 @@ import { createRunStore, type RunStore } from './run-store.ts';
 import type { RunTools } from './run-tools.ts';
 import type { RunWatchers } from './run-watcher.ts';
 import type { RunCall } from './tasks/call-tasks.ts';
+import { createSecretValues } from './tasks/secret-values.ts';
 
 const head = (name: string, version = '1.0.0'): string =>
   `document: { dsl: 1.0.3, namespace: test, name: ${name}, version: ${version} }\n`;
@@ -125,17 +127,12 @@ function toolsOver(
   store: RunStore,
   { workflows, perform }: { readonly workflows: ReadonlyMap<string, Workflow>; readonly perform: RunTools['calls']['perform'] },
 ): RunTools {
-  const mask = (text: string): string => text.replaceAll(/secret-\w+/gu, '***');
   return {
     clock: systemClock,
     limitReached: () => {},
     runtime: { name: 'gateway', version: '1' },
     expressions,
-    secrets: {
-      variable: (names) => ({ text: JSON.stringify(Object.fromEntries(names.map((name) => [name, `secret-${name}`]))) }),
-      mask,
-      maskText: mask,
-    },
+    secrets: createSecretValues(() => ({ key: sealedSecret('secret-key') })),
     approvals: noApprovalTasks,
     calls: { perform, fetch: async () => ({ document: '{"type":"object"}' }) },
     checkSchema: async ({ schema, value }) => (schema.includes('never') ? [`${value} is refused`] : []),

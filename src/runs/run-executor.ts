@@ -21,10 +21,12 @@ import { RunFaults, stepOrFault } from './run-faults.ts';
 import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
 import type { LostStanding } from './run-people.ts';
+import { withoutPlaceholders } from './run-placeholders.ts';
 import type { ClaimedRun, QueuedCommand, RunRelease } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import { traceOfRun } from './run-trace.ts';
 import { RunWork } from './run-work.ts';
+import type { RunSecrets } from './tasks/run-secrets.ts';
 
 /** How a holder let go of a run. */
 type RunEnd = 'ended' | 'released' | 'lost';
@@ -57,6 +59,7 @@ type Arrival = { readonly event: RunEvent } | { readonly command: QueuedCommand 
 /** Executes one run while this gateway holds it: applies events, writes the state, and begins what the run waits for. */
 export class RunExecutor {
   readonly #options: RunExecutorOptions;
+  readonly #secrets: RunSecrets;
   readonly #outbox: RunOutbox;
   readonly #children: RunChildren;
   readonly #work: RunWork;
@@ -81,10 +84,12 @@ export class RunExecutor {
     const { run, workflow, tools, holds, gone } = options;
     this.#options = options;
     this.#faults = new RunFaults(options.faulted);
+    this.#secrets = tools.secrets.ofRun({ seed: run.seed, workflow: workflow.id, names: workflow.secrets });
     this.#work = new RunWork({
       run,
       trace: traceOfRun(run.id),
       tools,
+      secrets: this.#secrets,
       holds,
       wasSuspended: () => this.#state.stoppedFor > 0,
       arrived: (event) => void this.#arrivals.push({ event }),
@@ -94,7 +99,7 @@ export class RunExecutor {
     const { id, seed, input, createdAt: at, state } = run;
     this.#saved = state === undefined ? undefined : readState(state.text, state.values);
     this.#state = this.#saved ?? begin({ id, seed, input, at, runtime: tools.runtime });
-    this.#outbox = createOutbox(run, workflow, this.#state.counted);
+    this.#outbox = createOutbox(run, workflow, this.#state.counted, this.#secrets.hide);
     this.#children = new RunChildren(run.id, this.#outbox);
     this.#place = new HeldPlace(tools, options.isCrowded);
     this.#savedAt = tools.clock.monotonic();
@@ -234,7 +239,8 @@ export class RunExecutor {
     }
   }
 
-  #apply(event: RunEvent, arrival: Arrival): void {
+  #apply(given: RunEvent, arrival: Arrival): void {
+    const event = withoutPlaceholders(given, this.#secrets);
     const { run, workflow } = this.#options;
     const unknown = event.kind === 'cancel' && mayChange(this.#work.effects) ? cancelledInFlight : undefined;
     const { state, notes } = stepOrFault(event, {

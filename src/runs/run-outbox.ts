@@ -2,8 +2,10 @@ import type { Workflow } from '#workflows/workflow.ts';
 import type { Note } from './interpreter/notes.ts';
 import type { RunState, TimelineCounts } from './interpreter/run-state.ts';
 import { writeState } from './interpreter/state-text.ts';
+import { hiddenWrite } from './run-placeholders.ts';
 import type { NewEvent, NewRun, RunCommand, RunPerson, RunRelease, RunWrite } from './run-records.ts';
 import { createTimeline } from './run-timeline.ts';
+import type { RunSecrets } from './tasks/run-secrets.ts';
 
 /** Gathers what belongs into the next write of a run. */
 export interface RunOutbox {
@@ -25,6 +27,7 @@ export function createOutbox(
   { id, fence }: { readonly id: string; readonly fence: number },
   workflow: Pick<Workflow, 'id' | 'name' | 'namespace' | 'version'>,
   counted?: TimelineCounts,
+  hide: RunSecrets['hide'] = (text) => text,
 ): RunOutbox {
   const timeline = createTimeline(id, workflow, counted);
   let gathered = emptyOutbox();
@@ -52,7 +55,7 @@ export function createOutbox(
       gathered = emptyOutbox();
       noted = false;
       const { status, suspension, startedAt, endedAt, output, error } = state;
-      return {
+      const write = {
         run: id,
         fence,
         state: endedAt === undefined ? writeState({ ...state, counted: now }) : undefined,
@@ -72,6 +75,7 @@ export function createOutbox(
         commands,
         release,
       };
+      return hiddenWrite(write, hide);
     },
   };
 }

@@ -26,6 +26,7 @@ function peopleIn({ known = [principal('ada'), principal('eve'), principal('bob'
     principalNow: async (id) => known.find((each) => each.id === id),
     storers: async (digests) => new Map(digests.flatMap((each) => (storers[each] === undefined ? [] : [[each, storers[each]]]))),
     digestOf: async () => 'own',
+    whyNotSecrets: async () => undefined,
     whyNotCall: ({ roles }, functions) => (roles.includes('admin') ? undefined : functions[0]),
   });
 }

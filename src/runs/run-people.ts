@@ -23,6 +23,8 @@ export interface LostStanding {
 export interface RunStanding {
   readonly answerable: readonly Principal[];
   readonly involved: readonly InvolvedPrincipal[];
+  /** Of those who are answerable: the storers of the run's own document, and the authors of its automation. */
+  readonly writers: readonly Principal[];
 }
 
 /** Judges the people behind runs by what they are now. Every method rejects with `store-unavailable`. */
@@ -54,6 +56,8 @@ interface RunPeopleNeeds {
   readonly digestOf: (name: { readonly id: string; readonly version: string }) => Promise<string | undefined>;
   /** The first of the functions that neither a role nor a right of the principal allows; undefined where it may make all these calls. */
   readonly whyNotCall: (principal: Principal, functions: ReachedWorkflow['functions']) => string | undefined;
+  /** Why the people may not write a document with its secrets: a sentence. */
+  readonly whyNotSecrets: (document: ReachedWorkflow, writers: readonly Principal[]) => Promise<string | undefined>;
 }
 
 export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
@@ -87,11 +91,14 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
       const storers = await storersOf([...new Set([...digestsOf(run), ...chain])]);
       const answerable = await answering(chain, storers, run.authors);
       if ('detail' in answerable) return { by: 'delegation-lost', detail: answerable.detail };
-      return { answerable, involved: await involvedOf(run, [...storers.values()].flat()) };
+      const writers = await answering([digest], storers, run.authors);
+      if ('detail' in writers) return { by: 'delegation-lost', detail: writers.detail };
+      return { answerable, writers, involved: await involvedOf(run, [...storers.values()].flat()) };
     },
     async whyLost(documents, authors) {
       const storers = new Map(documents.map(({ pin }) => [pin.digest, pin.storers]));
-      for (const { pin, functions, chain } of documents) {
+      for (const document of documents) {
+        const { pin, functions, chain } = document;
         const people = await answering([...chain], storers, authors);
         if ('detail' in people) return people;
         for (const person of people) {
@@ -99,6 +106,10 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
           if (missing !== undefined)
             return lostBy(`${person.username} answers for ${pin.id} ${pin.version}, and may not call ${missing}.`);
         }
+        const writers = await answering([pin.digest], storers, authors);
+        if ('detail' in writers) return writers;
+        const refused = await needs.whyNotSecrets(document, writers);
+        if (refused !== undefined) return lostBy(refused);
       }
       return undefined;
     },

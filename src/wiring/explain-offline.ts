@@ -12,6 +12,7 @@ import { refusalBeforeLookup } from '#outbound/connector.ts';
 import { createDestinationPolicy } from '#outbound/destination-policy.ts';
 import { explainStoring } from '#workflows/explain-storing.ts';
 import { createReadingThreads } from '#workflows/reading-threads.ts';
+import { createSecretUse } from '#workflows/secret-use.ts';
 import { checkDocument } from '#workflows/workflow-catalogue.ts';
 import { createWritingRight } from '#workflows/writing-right.ts';
 
@@ -103,8 +104,10 @@ async function judged(config: Config, principal: Principal, text: string): Retur
     whyNotCall: (asked, call) => whyNotWrittenCall({ principal: asked, call }, config.access.roles),
   });
   const names = config.adapters.map(({ name }) => name);
+  const none = { find: async () => undefined, load: async () => undefined };
   const check = checkDocument({
     reading,
+    secretUse: createSecretUse({ rules: () => config.automations.secrets, store: none, loader: none }),
     writing,
     adapters: (asked) => usableInRuns({ principal: asked, customRoles: config.access.roles, names }),
   });

@@ -45,7 +45,13 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   const runStore = runStoreOf(started, { ...options, limitReached, requireRoom });
   const rights = createRights(() => live.customRoles());
   const catalogues = openCatalogues(started, { ...options, live, rights, runStore, limitReached });
-  const people = runPeopleOf({ runStore, workflowStore: catalogues.workflowStore, live, principalNow: access.principalNow });
+  const people = runPeopleOf({
+    runStore,
+    workflowStore: catalogues.workflowStore,
+    live,
+    principalNow: access.principalNow,
+    secretUse: catalogues.secretUse,
+  });
   // The path asks approvals, which take previews over the path.
   const approvals = openApprovals(started, {
     ...options,

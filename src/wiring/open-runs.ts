@@ -40,6 +40,7 @@ import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
 import { reachedWorkflows } from '#workflows/workflow-pins.ts';
 import type { WorkflowStore } from '#workflows/workflow-store.ts';
 import type { WritingRight } from '#workflows/writing-right.ts';
+import type { LiveParts } from './live-parts.ts';
 import type { Approvals } from './open-approvals.ts';
 import { peopleFor } from './people-for.ts';
 
@@ -51,6 +52,7 @@ interface OpenRunsOptions {
   readonly clock: Clock;
   readonly rights: Rights;
   readonly log: Log;
+  readonly live: Pick<LiveParts, 'secrets'>;
   readonly version: string;
   readonly metrics: Metrics;
   readonly runWatcher: RunWatcher;
@@ -77,7 +79,7 @@ export interface Runs {
   readonly engine: RunEngine;
   readonly figures: RunFigures;
   readonly quota: StoreQuota;
-  /** Puts the secrets and limits of a new configuration in force. */
+  /** Puts the limits of a new configuration in force. */
   follow(next: Config): void;
 }
 
@@ -104,11 +106,11 @@ export function runStoreOf(
 export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions): Runs {
   const { config, clock, log, tracing, runStore: store, approvals, automations, forms, loader, schemas, people } = options;
   const { workflowStore } = options;
-  let { secrets, storePerPerson } = config.automations;
+  let { storePerPerson } = config.automations;
   const { database, limitReached } = options;
   const quota = createStoreQuota({ limit: () => storePerPerson, usageOf: (id) => usageOf(database, id), clock, limitReached });
   const inputs = createInputCheck({ forms, schemas });
-  const tools = toolsOf(started, store, { ...options, secrets: () => secrets });
+  const tools = toolsOf(started, store, options);
   const watchers = [options.runWatcher, createRunLog(log), ...(tracing ? [createRunSpans(tracing)] : [])];
   const engine = started.adopt(createRunEngine({ store, tools, tasks: config.automations.tasks, log, watchers }), (running) =>
     running.stop(),
@@ -157,20 +159,16 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     figures,
     quota,
     follow(next) {
-      ({ secrets, storePerPerson } = next.automations);
+      ({ storePerPerson } = next.automations);
     },
   };
 }
 
-function toolsOf(
-  started: AsyncDisposableStack,
-  store: RunStore,
-  options: OpenRunsOptions & { readonly secrets: () => Config['automations']['secrets'] },
-): RunTools {
+function toolsOf(started: AsyncDisposableStack, store: RunStore, options: OpenRunsOptions): RunTools {
   const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas, people, limitReached } = options;
   const expressions = started.adopt(createExpressionPool({ threads: expressionsAtOnce, limitReached }), (pool) => pool.close());
   const documents = started.adopt(createDocumentThreads(limitReached), (threads) => threads.close());
-  const secrets = createSecretValues(options.secrets);
+  const secrets = createSecretValues(() => options.live.secrets());
   return {
     clock,
     limitReached,

@@ -185,8 +185,48 @@ describe('an address', () => {
       await uriOf('"https://example.net/{a}/{b}?c={c}&d={d}"', '{"a":"x y/é","b":18446744073709551615,"c":true}'),
       '"https://example.net/x%20y%2F%C3%A9/18446744073709551615?c=true&d="',
     );
-    assert.equal(await uriOf('"https://example.net/{a}"', 'null'), '"https://example.net/"');
+    assert.equal(await uriOf('"https://example.net/?a={a}#{b}"', 'null'), '"https://example.net/?a=#"');
+    assert.equal(await uriOf('"https://example.net/v{a}.{b}/"', '{"a":"..","b":"x..y"}'), '"https://example.net/v...x..y/"');
     assert.equal(await uriOf('\'${ "https://" + .h }\'', '{"h":"a{b}"}'), '"https://a{b}"');
+  });
+
+  test('has no value that leaves its segment of the path, in any spelling of dots', async () => {
+    const climbing = [
+      '',
+      '.',
+      '..',
+      '%2e',
+      '%2E.',
+      '.%252e',
+      '%25252e%2e',
+      '%u002e%u002e',
+      '../..',
+      'a/../b',
+      'a\\..\\b',
+      '..;x',
+      '..\0',
+      '..?',
+      '..#',
+      '%2e%2e%2fadmin',
+      '%c0%ae%c0%ae',
+      '..%5cx',
+      '.. ',
+      ' ..',
+      '..\n',
+    ];
+    for (const value of climbing) {
+      for (const path of ['{a}', 'x/{a}/y', '{a}{b}', '.{a}{b}']) {
+        const task = await taskOf(`{ call: http, with: { method: delete, endpoint: "https://example.net/api/${path}" } }`);
+        assert.ok(task.kind === 'call');
+        const dot = JSON.stringify({ a: value, b: value === '' ? 'b' : '' });
+        const evaluated = await pool.evaluate({ expressions: [task.with.jq], dot, variables: {} });
+        if (path.startsWith('.') && value !== '' && value !== '.') continue;
+        assert.ok('detail' in evaluated, `${JSON.stringify(value)} in ${path}: ${JSON.stringify(evaluated)}`);
+        assert.match(evaluated.detail, /the path segment .* would lead elsewhere/u);
+      }
+    }
+    assert.equal(await uriOf('"https://example.net/{a}"', '{"a":"..a"}'), '"https://example.net/..a"');
+    assert.equal(await uriOf('"https://example.net/{a}"', '{"a":"1.2.3/0"}'), '"https://example.net/1.2.3%2F0"');
   });
 
   test('with a member that is an object or a list is an error of the expression', async () => {
@@ -207,15 +247,15 @@ do:
   - b: { call: http, with: { method: get, endpoint: { uri: https://example.net, authentication: { bearer: { use: key } } } } }
   - c: { call: http, with: { method: get, endpoint: { uri: https://example.net, authentication: { basic: { username: "\${ .u }", password: p } } } } }
 `);
-    const secrets = '{"nso":"admin:a:b","key":"t0"}';
+    const secrets = '{"nso":"p1","nso:basic":{"username":"p2","password":"p3"},"key":"p4"}';
     const found = await Promise.all(
       workflow.tasks.map(async (task) =>
         task.kind === 'call' ? await valueOf(`(${task.with.jq}) | .endpoint.authentication`, '{"u":"me"}', { secrets }) : '',
       ),
     );
     assert.deepEqual(found, [
-      '{"basic":{"username":"admin","password":"a:b"}}',
-      '{"bearer":{"token":"t0"}}',
+      '{"basic":{"username":"p2","password":"p3"}}',
+      '{"bearer":{"token":"p4"}}',
       '{"basic":{"username":"me","password":"p"}}',
     ]);
   });
@@ -403,7 +443,7 @@ do: [{ c: { call: a } }]
 
 test('a warning says what may be a mistake, and the workflow is read', async () => {
   const reading = await read(
-    `${head}do:\n  - a: { call: orchestratorQuery, with: { adapter: Local NOS, params: { path: "x/\${ .p }", accept: a } } }\n  - b: { set: { t: "\${ $secrets.key }" } }\n`,
+    `${head}do:\n  - a: { call: orchestratorQuery, with: { adapter: Local NOS, params: { path: "x/\${ .p }", accept: a } } }\n`,
   );
   assert.ok('workflow' in reading);
   assert.deepEqual(
@@ -411,7 +451,6 @@ test('a warning says what may be a mistake, and the workflow is read', async () 
     [
       '/do/0/a/with/adapter "Local NOS" is no adapter instance of this gateway; did you mean "Local NSO"?; calls to it will fail',
       '/do/0/a/with/params/path has ${ } within a longer text, which stays as it is; write ${ "text \\(.name)" } to insert a value',
-      '/do/1/b/set/t uses the secret "key", which is not listed in use.secrets; the task will fail',
     ],
   );
 });
@@ -483,6 +522,19 @@ describe('a warning', () => {
       assert.equal(warnings.length, expected.length, warnings.join('\n'));
       for (const [index, one] of expected.entries()) assert.match(warnings[index] ?? '', one);
     });
+});
+
+test('a secret that is not listed in use.secrets is a problem, and a document that was stored before is read', async () => {
+  for (const named of ['$secrets.key', '$secrets["key"]', '$secrets."key"', '$secrets | .a, $secrets [ "key" ]']) {
+    const text = `${head}do:\n  - b: { set: { t: '\${ ${named} }' } }\n`;
+    const reading = await read(text);
+    assert.ok('problems' in reading, named);
+    assert.deepEqual(
+      reading.problems.map(({ pointer, detail }) => `${pointer} ${detail}`),
+      ['/do/0/b/set/t uses the secret "key", which is not listed in use.secrets'],
+    );
+    assert.ok('workflow' in (await readWorkflow({ text, known: {}, expressions: pool, isJudged: true })));
+  }
 });
 
 describe('a hostile document', () => {

@@ -273,6 +273,10 @@ export type ApprovalCall = {
      * True: `***` is in place of secrets of the workflow.
      */
     redacted: boolean;
+    /**
+     * The secrets of the workflow that the call carries.
+     */
+    secrets?: Array<ApprovalSecret>;
 };
 
 export type ApprovalDecision = {
@@ -330,6 +334,17 @@ export type ApprovalRule = {
      */
     grants: number;
     satisfied: boolean;
+};
+
+export type ApprovalSecret = {
+    /**
+     * Its name in `automations.secrets`.
+     */
+    name: string;
+    /**
+     * `authentication`, `header:NAME`, `query`, `path` or `body`.
+     */
+    place: string;
 };
 
 export type ApprovalWithdrawal = {
@@ -1063,7 +1078,7 @@ export type Problem = {
     /**
      * One of a closed list, for programs.
      */
-    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-has-parent' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'version-superseded' | 'delegation-lost' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'import-too-large' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'quota-reached' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
+    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'secret-altered' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-has-parent' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'version-superseded' | 'delegation-lost' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'import-too-large' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'quota-reached' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
     /**
      * Identifies the request in the gateway’s log, as `X-Request-Id` does.
      */
@@ -2865,11 +2880,11 @@ export type CreateAutomationData = {
 
 export type CreateAutomationErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -3237,11 +3252,11 @@ export type PatchAutomationData = {
 
 export type PatchAutomationErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -3375,11 +3390,11 @@ export type ReplaceAutomationData = {
 
 export type ReplaceAutomationErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -3513,11 +3528,11 @@ export type TakeAutomationData = {
 
 export type TakeAutomationErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -3627,11 +3642,11 @@ export type ImportAutomationsData = {
 
 export type ImportAutomationsErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -4417,11 +4432,11 @@ export type TakeWorkflowData = {
 
 export type TakeWorkflowErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.

@@ -27,6 +27,15 @@ const callSchema = namedObject('ApprovalCall', {
     }),
   ),
   redacted: Type.Boolean({ description: 'True: `***` is in place of secrets of the workflow.' }),
+  secrets: Type.Optional(
+    Type.Array(
+      namedObject('ApprovalSecret', {
+        name: Type.String({ description: 'Its name in `automations.secrets`.' }),
+        place: Type.String({ description: '`authentication`, `header:NAME`, `query`, `path` or `body`.' }),
+      }),
+      { description: 'The secrets of the workflow that the call carries.' },
+    ),
+  ),
 });
 
 export const approvalSchema = namedObject('Approval', {

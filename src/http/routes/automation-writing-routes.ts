@@ -93,7 +93,7 @@ function createRoute(catalogue: AutomationCatalogue, base: string): Route {
           Location: 'Address of the automation: its path, under `server.publicUrl` where that is set.',
         },
       },
-      errors: ['automation-exists', 'store-unavailable'],
+      errors: ['workflow-invalid', 'automation-exists', 'store-unavailable'],
       example: {
         request: givenExample,
         reply: example,
@@ -163,7 +163,7 @@ function replaceRoute(catalogue: AutomationCatalogue): Route {
         schema: automationSchema,
         headers: entityTagHeader,
       },
-      errors: ['automation-not-found', 'automation-exists', 'precondition-failed', 'store-unavailable'],
+      errors: ['workflow-invalid', 'automation-not-found', 'automation-exists', 'precondition-failed', 'store-unavailable'],
       example: {
         path: { id: example._id },
         request: { name: 'Backup of core routers', repeatInterval: '1 day' },
@@ -206,7 +206,14 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
         schema: automationSchema,
         headers: entityTagHeader,
       },
-      errors: ['forbidden', 'automation-not-found', 'automation-exists', 'precondition-failed', 'store-unavailable'],
+      errors: [
+        'workflow-invalid',
+        'forbidden',
+        'automation-not-found',
+        'automation-exists',
+        'precondition-failed',
+        'store-unavailable',
+      ],
       example: { path: { id: example._id }, request: { repeatInterval: '1 day', nextRunAt: null }, reply: example },
     },
   };
@@ -253,7 +260,7 @@ function takeRoute(catalogue: AutomationCatalogue): Route {
       pathParameters,
       requestHeaders: conditions,
       success: { status: 200, description: 'The automation.', schema: automationSchema, headers: entityTagHeader },
-      errors: ['automation-not-found', 'precondition-failed', 'store-unavailable'],
+      errors: ['workflow-invalid', 'automation-not-found', 'precondition-failed', 'store-unavailable'],
       example: {
         path: { id: example._id },
         reply: { ...example, data: { ...example.data, owner: 'admin', scheduledBy: 'admin' } },

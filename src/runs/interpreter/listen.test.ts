@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Consumption, EventFilter } from '#workflows/workflow.ts';
 import type { RunEvent } from './run-events.ts';
 import { failure, ok, performed, start, TestRun } from './run-harness.test-support.ts';
-import { call, constant, emit, fork, jq, listen, raise, set, wait, workflowOf } from './workflow-builders.test-support.ts';
+import { call, constant, fork, jq, listen, raise, set, wait, workflowOf } from './workflow-builders.test-support.ts';
 
 const filter = (matches: string, correlate: EventFilter['correlate'] = []): EventFilter => ({ matches: jq(matches), correlate });
 const type = (name: string, correlate: EventFilter['correlate'] = []): EventFilter => filter(`.type == "${name}"`, correlate);
@@ -267,33 +267,4 @@ test('a wait counts months of the calendar', () => {
   assert.equal(new Date(run.now).toISOString(), '2026-02-28T12:00:00.000Z');
   const wrong = performed(workflowOf([wait('a', { expression: jq('"-PT1S"') })]));
   assert.match(wrong.error?.detail ?? '', /-PT1S is no ISO 8601 duration/u);
-});
-
-test('a secret is in no state, and reaches a call alone', () => {
-  const args: unknown[] = [];
-  const workflow = workflowOf(
-    [
-      call('a', { with: jq('{ h: ("Bearer " + $secrets.token) }') }),
-      call('b', { input: { from: jq('{ t: $secrets.token }') }, with: jq('{ h: .t, same: ($input == .) }') }),
-      emit('c', jq('{ source: "s", type: "t", data: "x" }')),
-    ],
-    { secrets: ['token'] },
-  );
-  const run = performed(workflow, {
-    secrets: { token: 'hush' },
-    interfere: (current) => {
-      assert.ok(!JSON.stringify(current.state).includes('hush'));
-      const masked = current.effects.find((effect) => effect.kind === 'evaluate' && effect.secrets.length > 0);
-      // The engine evaluates with the secret, and masks what has its value.
-      return masked === undefined
-        ? undefined
-        : { kind: 'evaluated', at: current.now, key: masked.key, outcome: { results: ['{"t":"***"}'] } };
-    },
-    calls: (_effect, given) => {
-      args.push(given);
-      return { kind: 'ok', output: '1' };
-    },
-  });
-  assert.equal(run.state.status, 'completed');
-  assert.deepEqual(args, [{ h: 'Bearer hush' }, { h: 'hush', same: true }]);
 });

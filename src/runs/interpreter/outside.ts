@@ -55,6 +55,8 @@ function decided(place: OutsidePlace, work: OutsideWork, decision: Decision): Pr
   switch (decision.as) {
     case 'done':
       return { kind: 'ended', output: new JsonValue(decision.output ?? 'null') };
+    case 'refused':
+      return faulted(place.task, decision.error ?? standardError('authorization', 'The output was refused'));
     case 'failed':
       return faulted(place.task, standardError('communication', 'The call failed', `decided by people: ${decision.reason}`));
     default:

@@ -48,8 +48,10 @@ export type OutsideResult =
 export interface Decision {
   readonly kind: 'decided';
   readonly activity: number;
-  readonly as: 'done' | 'failed' | 'again';
+  /** `refused`: the output may not be taken, and the task raises `error`. */
+  readonly as: 'done' | 'failed' | 'again' | 'refused';
   /** JSON text, for `done`. Default: null. */
   readonly output?: string;
+  readonly error?: EffectError;
   readonly reason: string;
 }

@@ -32,19 +32,20 @@ const spelling = /^https:\/\/serverlessworkflow\.io\/(?:spec\/1\.0\.0\/errors|ds
 
 const ofGateway = 'urn:orchestration-gateway:errors:';
 
-/** Errors of a task that waited for people. */
+/** Errors of a task whose call the gateway did not make. */
 const refusals = {
+  'secret-altered': 'The call has a secret in another spelling',
   'approval-rejected': 'People rejected the approval',
   'approval-expired': 'The approval has expired',
 } as const;
 
-type ApprovalRefusal = keyof typeof refusals;
+type CallRefusal = keyof typeof refusals;
 
-export function isApprovalRefusal(code: string): code is ApprovalRefusal {
+export function isCallRefusal(code: string): code is CallRefusal {
   return Object.hasOwn(refusals, code);
 }
 
-export function approvalRefusal(name: ApprovalRefusal, detail: string): EffectError {
+export function callRefusal(name: CallRefusal, detail: string): EffectError {
   return { type: `${ofGateway}${name}`, status: 403, title: refusals[name], detail };
 }
 
@@ -64,7 +65,7 @@ export function unknownOutcome(detail: string): EffectError {
 /** A word for the type of an error. All types of which only workflows know are one: they may hold data. */
 export function errorName({ type }: Pick<TaskError, 'type'>): string {
   const own = type.startsWith(ofGateway) ? type.slice(ofGateway.length) : '';
-  if (type === outcomeUnknown || isApprovalRefusal(own)) return own;
+  if (type === outcomeUnknown || isCallRefusal(own)) return own;
   return spelling.exec(plainType(type))?.[1] ?? 'an error of the workflow';
 }
 

@@ -8,6 +8,7 @@ import { continueTrace, readTrace } from '#base/trace-context.ts';
 import type { Span, Tracing } from '#base/tracing.ts';
 import { httpReply, jsonReply } from '../../../test/support/far-sides/far-side.ts';
 import { dyingAfter, errorOf, outputOf, runTrace, taskGateway } from '../../../test/support/runs/call-tasks.ts';
+import { sealedSecret } from '../../../test/support/runs/sealed-secret.ts';
 import { until } from '../../../test/support/until.ts';
 
 const params = { path: 'restconf/operations/x', accept: 'application/yang-data+json' };
@@ -104,6 +105,30 @@ test('a call is a span in the trace of its run, and each attempt a client span i
     'client POST failed',
     `${name} failed`,
   ]);
+});
+
+test('no span has the value of a secret, or its placeholder', async (t) => {
+  const facts: string[] = [];
+  const traced: Tracing['request'] = (request) => {
+    const span = (options: Pick<typeof request, 'facts'>): Span => {
+      facts.push(JSON.stringify(options.facts()));
+      return {
+        trace: continueTrace(readTrace(runTrace.traceparent, undefined)),
+        child: span,
+        end: ({ facts: more }) => void facts.push(JSON.stringify(more())),
+      };
+    };
+    return span(request);
+  };
+  const rule = { adapters: ['NSO'], places: ['path', 'query'] };
+  const sealed = { key: sealedSecret('hush/hush hush', rule) };
+  const tracing = { request: traced, isRecorded: () => true, ended() {} };
+  const { far, perform, placeholder } = await taskGateway(t, { tracing, sealed });
+  const path = `restconf/data/${placeholder('key')}?k=${placeholder('key')}`;
+  outputOf(await perform('orchestratorQuery', { adapter: 'NSO', params: { ...params, path } }));
+  assert.match(far.request.target, /\/hush%2Fhush%20hush\?k=hush%2Fhush%20hush$/u);
+  assert.match(facts.join(), /url\.full/u);
+  assert.doesNotMatch(facts.join(), new RegExp(`hush|${placeholder('key')}`, 'u'));
 });
 
 test('an action without a body sends none where its adapter kind wants none, and a reply without a body is null', async (t) => {

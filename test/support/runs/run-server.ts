@@ -102,6 +102,7 @@ export async function runServer(
       storers: async () => new Map([[pin.digest, pin.storers]]),
       digestOf: async () => pin.digest,
       whyNotCall: () => undefined,
+      whyNotSecrets: async () => undefined,
     }),
     inputProblems: async ({ input }) =>
       input.includes('"wrong"') ? [{ pointer: '/input', detail: 'is wrong, as the form says' }] : [],
@@ -142,6 +143,8 @@ export async function runServer(
     clock,
     rights: noRights,
     whyNotWriter: () => Promise.resolve(undefined),
+    refuseAuthor: () => Promise.resolve(),
+    asksAuthors: () => false,
   });
   return {
     port,
