@@ -175,6 +175,40 @@ eachStoreWith({ concurrency: 4 }, (store) => {
     assert.equal((await world.reaches(id, 'completed', 'faulted')).output, '4');
   });
 
+  test('a listen that began after the last release finds its event also where the gateway dies or drains', async (t) => {
+    const world = await runWorld(t, store);
+    const listen = (type: string): string => `  - ${type}: { listen: { to: { one: { with: { type: ${type} } } } } }\n`;
+    await world.workflow('turns', `do:\n${listen('early')}${listen('late')}`);
+    const publish = (type: string) =>
+      world.store.publish([
+        { at: Date.now(), kind: 'message', event: JSON.stringify({ specversion: '1.0', id: `${type} ${id}`, source: '/t', type }) },
+      ]);
+    let id = '';
+    for (const ends of ['dies', 'drains']) {
+      id = await world.begin('turns');
+      await publish('late');
+      const first = await world.gateway();
+      await until('it waits', async () => (await world.read(id)).status === 'waiting' && first.held() === 0);
+      await first.stop();
+      await publish('early');
+      const stuck = Promise.withResolvers<never[]>();
+      const second = await world.gateway({
+        // Long enough to begin the second listen on a busy machine.
+        lease: 3_000,
+        changed: (own) => ({
+          messages: async (range) => ((await world.tasks(id)).length < 2 ? await own.messages(range) : await stuck.promise),
+          ...(ends === 'dies' && { renew: () => Promise.reject(new Error('it is dead')) }),
+        }),
+      });
+      await until('the second listen began', async () => (await world.tasks(id)).length === 2);
+      if (ends === 'drains') await second.stop();
+      const third = await world.gateway();
+      await world.reaches(id, 'completed');
+      await third.stop();
+      stuck.resolve([]);
+    }
+  });
+
   test('a run that listens stays at rest while only older messages are there', async (t) => {
     const world = await runWorld(t, store);
     await world.workflow('rests', 'do:\n  - hear: { listen: { to: { one: { with: { type: told } } } } }\n');

@@ -294,7 +294,8 @@ export class RunExecutor {
   /** Where nothing is in flight and nothing can begin: how the store is to keep the run. */
   #releaseOf(effects: readonly Effect[], starting: readonly WorkedEffect[]): RunRelease | undefined {
     const { scanned, hasCall } = this.#work;
-    if (this.#mode !== 'work') return hasCall || this.#arrivals.length > 0 ? undefined : { wakeAt: 0, scanned };
+    // A `listen` may not have looked yet. All of them look at all messages again.
+    if (this.#mode !== 'work') return hasCall || this.#arrivals.length > 0 ? undefined : { wakeAt: 0, scanned: undefined };
     const timer = effects.find((effect) => effect.kind === 'timer');
     const soon = timer !== undefined && timer.at - this.#now() <= shortWait;
     const isBusy = this.#work.effects.length > 0 || starting.length > 0 || this.#hasNews();

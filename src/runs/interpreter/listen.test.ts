@@ -128,11 +128,24 @@ test('foreach performs its tasks for one event after the other, and keeps those 
     [2, 1],
     [3, 2],
   ]);
-  const held = performed(workflowOf([listen('hear', to, { foreach })]), {
+  const toStop: Consumption = { ...to, until: { kind: 'one', filter: type('stop') } };
+  const held = performed(workflowOf([listen('hear', toStop, { foreach })]), {
     events: [event('a', 1), event('a', 2)],
     calls: () => undefined,
   });
   assert.deepEqual(held.effects.map(({ kind }) => kind).toSorted(), ['call', 'listen']);
+});
+
+test('an event after the one with which a condition ends a listen is for the next listen, also where foreach is slow', () => {
+  const to: Consumption = { kind: 'any', filters: [], until: jq('length == 1') };
+  const slow = listen('slow', to, { foreach: { item: 'e', tasks: [call('act', { with: jq('$e') })] } });
+  const run = performed(workflowOf([slow, listen('next', one(type('a')))]), {
+    events: [event('a', 1), event('a', 2)],
+    crashes: true,
+    // The effect that began last ends first.
+    order: [1],
+  });
+  assert.deepEqual(run.output, [2]);
 });
 
 test('a fault in foreach faults the listen', () => {
