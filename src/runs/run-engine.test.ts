@@ -4,6 +4,7 @@ import { eachStoreWith } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
 import { runWorld } from './run-engine.test-support.ts';
 import { eventNamed, released, stepOf } from './run-records.test-support.ts';
+import type { RunCommand } from './run-records.ts';
 import type { RunStore } from './run-store.ts';
 
 const call = (name: string, at = '1'): string => `  - ${name}:
@@ -342,6 +343,33 @@ eachStoreWith({ concurrency: 4 }, (store) => {
     ] as const) {
       await world.store.command(outer, { kind });
       for (const id of all) assert.equal((await world.reaches(id, status)).status, status, id);
+    }
+  });
+
+  test('suspend and resume pass through a run that the gateway holds, to the runs inside it', async (t) => {
+    const world = await runWorld(t, store);
+    const run = (name: string): string =>
+      `{ run: { await: false, workflow: { namespace: test, name: ${name}, version: 1.0.0 } } }`;
+    const stay = '  - stay: { wait: { hours: 1 } }\n';
+    await world.workflow('inner', `do:\n${stay}`);
+    await world.workflow('middle', `do:\n  - in: ${run('inner')}\n${stay}`);
+    await world.workflow('outer', `do:\n  - in: ${run('middle')}\n${stay}`);
+    await world.gateway();
+    const outer = await world.begin('outer');
+    const [middle, inner] = [`${outer}.1.1`, `${outer}.1.1.1.1`];
+    await until('all of them are there', async () => (await world.store.children(middle)).includes(inner));
+    for (const id of [outer, middle, inner]) await world.reaches(id, 'waiting');
+    // As the gateway does it itself.
+    await world.store.command(middle, { kind: 'suspend', by: 'person-gone' } as RunCommand);
+    assert.equal((await world.reaches(middle, 'suspended')).suspendedBy, 'person-gone');
+    for (const [kind, status] of [
+      ['suspend', 'suspended'],
+      ['resume', 'waiting'],
+      ['suspend', 'suspended'],
+    ] as const) {
+      await world.store.command(outer, { kind });
+      for (const id of [outer, inner]) await world.reaches(id, status);
+      assert.equal((await world.read(middle)).suspendedBy, 'person-gone');
     }
   });
 

@@ -235,6 +235,22 @@ test('a run that its parent suspended is resumed with the parent, and one that i
   assert.equal(statusAfter({ ...suspend, by: 'person-gone' }, suspendParent, resumeParent), 'suspended');
 });
 
+test('a run that the gateway holds notes that its parent is suspended, until people suspend it themselves', () => {
+  const passesAfter = (...events: readonly RunEvent[]) => {
+    const run = new TestRun(workflowOf([wait('a', { iso: 'PT1H' })]), { crashes: true });
+    run.send({ kind: 'timePassed', at: start });
+    for (const event of events) run.send(event);
+    return run.state.suspension?.passes === true;
+  };
+  const held = { kind: 'suspend', at: start, by: 'delegation-lost' } as const;
+  const suspend = { kind: 'suspend', at: start } as const;
+  const suspendParent = { ...suspend, inherited: true } as const;
+  assert.equal(passesAfter(held, suspendParent), true);
+  assert.equal(passesAfter(held, suspendParent, { kind: 'resume', at: start, inherited: true }), false);
+  assert.equal(passesAfter(held, suspendParent, suspend), false);
+  assert.equal(passesAfter(suspend, suspendParent), false);
+});
+
 test('a run whose call is held says why it is suspended, and makes the call under the same attempt once it is resumed', () => {
   const run = new TestRun(workflowOf([call('a')]), { crashes: true });
   run.send({ kind: 'timePassed', at: start });
