@@ -1,5 +1,6 @@
 import type { Operation } from '#access/operations.ts';
 import type { InvolvedPrincipal } from '#access/people.ts';
+import type { SamePerson } from '#access/persons.ts';
 import type { Principal } from '#access/principal.ts';
 import type { Rights } from '#access/rights.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
@@ -77,16 +78,16 @@ interface CatalogueOptions extends StandingNeeds {
 }
 
 export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCatalogue {
-  const { store, clock, rights, takePreview } = options;
+  const { store, clock, rights, takePreview, persons } = options;
   const listed = async (given: Approval, principal: Principal): Promise<SeenApproval> => {
     const approval = await current(given, options);
-    const whyNot = obstacleOf(approval, principal);
+    const whyNot = obstacleOf(approval, { principal, isSame: persons.isSame });
     const seesRun = approval.task !== undefined && (await options.seesRun(principal, approval));
     return { ...approval, mayDecide: whyNot === undefined, whyNot, seesRun, warnings: [] };
   };
   const seen = async (given: Approval, principal: Principal): Promise<SeenApproval> => {
     const approval = await listed(given, principal);
-    return { ...approval, warnings: warningsOf(approval, await options.known()) };
+    return { ...approval, warnings: warningsOf(approval, await options.known(), persons.isSame) };
   };
   // A right shows approvals as the role admin does. It makes no one an approver.
   const shows = (operation: ReadingOperation, principal: Principal, approval: Approval): boolean =>
@@ -104,7 +105,7 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
     await refuseVoid(found, options);
     const { involved } = await current(found, options);
     const judged = await store.decide(id, (approval) =>
-      judge(approval, { principal, involved, reason, as, at: clock.now(), key: options.key }),
+      judge(approval, { ...options, principal, isSame: persons.isSame, involved, reason, as, at: clock.now() }),
     );
     if (judged === undefined) throw approvalNotFound();
     return await seen(judged, principal);
@@ -160,6 +161,7 @@ async function refuseVoid(approval: Approval, needs: CatalogueOptions): Promise<
 
 interface Judged {
   readonly principal: Principal;
+  readonly isSame: SamePerson;
   /** As it is now. */
   readonly involved: Approval['involved'];
   readonly reason: string;
@@ -169,13 +171,13 @@ interface Judged {
 }
 
 /** Throws where the principal may not decide, or the approval is over. */
-function judge(given: Approval, { principal, involved, reason, as, at, key }: Judged): DecidedApproval | undefined {
+function judge(given: Approval, { principal, isSame, involved, reason, as, at, key }: Judged): DecidedApproval | undefined {
   const approval = { ...given, involved, status: statusAt(given, at) };
   if (as === 'rejected') refuseRejection(approval, principal);
-  else if (isGranted(approval, principal)) return undefined;
+  else if (isGranted(approval, { principal, isSame })) return undefined;
   const { rules, decisions } = approval;
   const { id, username } = principal;
-  const decided = { as, principal: { id, username }, at, reason, rules: grantableRules(approval, principal) };
+  const decided = { as, principal: { id, username }, at, reason, rules: grantableRules(approval, { principal, isSame }) };
   const all = [...decisions, { ...decided, proof: proofOf(decisionText(given, decided), key) }];
   const status = hasAllGrants(rules, all) ? 'granted' : 'waiting';
   const event = { kind: as, key: eventKey(as, decisions.length) };
@@ -189,9 +191,9 @@ function refuseRejection(approval: Approval, principal: Principal): void {
 }
 
 /** True where the principal has granted it already. Throws where it may not. */
-function isGranted(approval: Approval, principal: Principal): boolean {
+function isGranted(approval: Approval, granter: Pick<Judged, 'principal' | 'isSame'>): boolean {
   // Whether the approval is over is no business of those who may not grant it.
-  const obstacle = obstacleOf({ ...approval, status: isOpen(approval.status) ? approval.status : 'waiting' }, principal);
+  const obstacle = obstacleOf({ ...approval, status: isOpen(approval.status) ? approval.status : 'waiting' }, granter);
   if (obstacle !== undefined && obstacle.code !== 'decided') throw new GatewayError('forbidden', obstacle.detail);
   if (!isOpen(approval.status)) throw approvalOver(approval);
   if (obstacle !== undefined) return true;

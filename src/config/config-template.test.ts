@@ -29,7 +29,7 @@ test('each value that the template shows for a setting with a default is that de
   t.after(() => rm(cwd, { recursive: true, force: true }));
   // Uncommenting these lines must not change the configuration.
   const defaults = example.replaceAll(
-    /^#(?=audit:|automations:|outbound:| {2}(?:requestBodyLimit|openMetrics|console|trustedProxies|logLevel|tokenLifetime|allow|deny|timeouts|responseLimit|redirects|retention|tasks):)/gmu,
+    /^#(?=audit:|automations:|outbound:| {2}(?:requestBodyLimit|openMetrics|console|trustedProxies|logLevel|tokenLifetime|allow|deny|timeouts|responseLimit|redirects|retention|tasks|groupRoles|persons|blocked):)/gmu,
     '',
   );
   assert.notEqual(defaults, example);
@@ -54,6 +54,7 @@ test('the template loads with every setting uncommented', async (t) => {
     TICKET_TOKEN: 'x',
     PROXY_PASSWORD: 'x',
     API_TOKEN: 'x',
+    CONSOLE_CLIENT_SECRET: 'x',
     WEBHOOK_SECRET: `whsec_${'x'.repeat(32)}`,
   };
   await loadConfig({ file: 'gateway.yaml', env, cwd });

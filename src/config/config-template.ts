@@ -70,15 +70,18 @@ access:
 #      secretHash: '$argon2id$v=19$...' # output of hash-password for the client secret
 #      roles: [apiread]
 #      groups: []
+#      tokenLifetime: 1h # in place of access.tokenLifetime
   # OpenID Connect issuers whose bearer tokens the gateway accepts.
 #  oidc:
 #    - issuer: https://login.example.net/realms/network # the exact iss claim of its tokens
 #      audience: orchestration-gateway
 #      rolesClaim: roles
 #      groupsClaim: groups
+#      groupNames: {} # for directories that send ids, e.g. { 9f1c6a52-7d10-4b5e: noc }; with it any other value is no group
 #      algorithms: [RS256, ES256, EdDSA]
 #      remember: 30d # how long the roles and groups of a person's last token count for its schedules and workflows
-#      consoleClientId: gateway-console # a public client: people log in to the console by this issuer
+#      consoleClientId: gateway-console # people log in to the console by this issuer
+#      consoleClientSecret: { env: CONSOLE_CLIENT_SECRET } # without it the console is a public client
   # Roles of your own add rights to operations, by their operationId. Without routes a right is about the four that relay calls.
   # Any other empty list matches anything.
 #  roles:
@@ -87,6 +90,10 @@ access:
 #        - { routes: [restQuery], adapters: [Local NSO], paths: ["restconf/data/tailf-ncs:devices/**"], methods: [] }
 #        - { routes: [restCall], destinations: [tickets.example.net], via: [run] } # in runs alone
 #        - { routes: [listAutomations, runAutomation, listRuns, readRun], workflows: ["noc.*"] }
+#  groupRoles: {} # e.g. { noc-leads: [engineering] }: roles of the members of a group
+  # Principals by their ids: user name, client id, or 'oidc:["ISSUER","SUBJECT"]'.
+#  persons: {} # e.g. { ann: [ann, ann-cli] }: the principals of one person, who counts once in an approval
+#  blocked: [] # principals that may do nothing any more
 `;
 }
 

@@ -27,6 +27,9 @@ test('every section but access has its documented default', async (t) => {
       clients: [],
       oidc: [],
       roles: [],
+      groupRoles: {},
+      persons: {},
+      blocked: [],
     },
     outbound: {
       allow: [],

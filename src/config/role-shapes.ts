@@ -4,7 +4,7 @@ import { relayOperations } from '#access/operations.ts';
 import { roles as builtInRoles, customRole, isRole, type RoleName } from '#access/principal.ts';
 import { didYouMean } from '#yaml/nearest.ts';
 import { listed, shown } from '#yaml/wording.ts';
-import { entriesOf, itemsOf, memberOf, type Place, scalarOf, wrongKind } from './place.ts';
+import { entriesOf, itemsIn, itemsOf, memberOf, type Place, scalarOf, wrongKind } from './place.ts';
 import { callLists, right } from './right-shape.ts';
 import { choice, duration, integer, label, type Parsed, text } from './scalar-shapes.ts';
 import { type Check, defaulted, isUntagged, list, mapping, optional, required, type Shape, unique } from './shape.ts';
@@ -23,7 +23,9 @@ const roleName = text({
   },
 });
 
-export const groupList = list(label({ type: 'group', example: 'network-team', atMost: 256 }), { checks: [unique()] });
+export const groupName = label({ type: 'group', example: 'network-team', atMost: 256 });
+
+export const groupList = list(groupName, { checks: [unique()] });
 
 export const customRoleList = list(
   mapping({
@@ -109,9 +111,11 @@ export const approvalRuleList = list(
   { checks: [unique('name')] },
 );
 
-/** For the section `access`: each role of a user or client is one of the specification, or one of `access.roles`. */
+/** For the section `access`: each role of a user, a client or a group is one of the specification, or one of `access.roles`. */
 export const rolesAreDefined: Check = (place) => {
   for (const kind of ['users', 'clients']) knownRoles(place, membersIn(place, kind, 'roles').flatMap(itemsOf));
+  const ofGroups = memberOf(place, 'groupRoles');
+  if (ofGroups !== undefined) for (const { value } of entriesOf(ofGroups)) knownRoles(place, itemsOf(value));
 };
 
 function knownRoles(access: Place, roles: readonly Place[]): void {
@@ -173,9 +177,4 @@ function knownAdapters(adapters: readonly Place[], names: readonly string[]): vo
 /** The places of the member `key` of each item of the list `section`. */
 function membersIn(place: Place, section: string, key: string): readonly Place[] {
   return itemsIn(place, section).flatMap((item) => memberOf(item, key) ?? []);
-}
-
-function itemsIn(place: Place, key: string): readonly Place[] {
-  const member = memberOf(place, key);
-  return member === undefined ? [] : itemsOf(member);
 }

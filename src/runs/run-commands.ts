@@ -12,7 +12,7 @@ export function eventOfCommand(
     const { activity, as, reason, output } = command;
     return { kind: 'decided', at, activity, as, reason, ...(output !== undefined && { output }) };
   }
-  if (command.kind === 'approval-decided') return undefined;
+  if (command.kind === 'approval-decided' || command.kind === 'people-changed') return undefined;
   if (command.kind !== 'child-ended') return { ...command, at };
   const { activity, attempt, result } = command;
   const effect = effects.find(

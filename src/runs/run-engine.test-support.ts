@@ -136,7 +136,7 @@ function toolsOver(
       const workflow = workflows.get(id);
       return workflow && { workflow, digest: `of ${id}` };
     },
-    people: { involved: async ({ involved }) => involved, whyGone: async () => undefined },
+    people: { involved: async ({ involved }) => involved, whyGone: () => undefined },
     mayHaveCalled: async () => false,
     openChildren: (run) => store.children(run),
     lastEvent: () => store.lastEvent(),

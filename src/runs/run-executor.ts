@@ -15,9 +15,8 @@ import { eventOfCommand, joinedBy } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
 import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
-import type { LostStanding } from './run-people.ts';
 import { withoutPlaceholders } from './run-placeholders.ts';
-import type { ClaimedRun, QueuedCommand, RunRelease } from './run-records.ts';
+import type { ClaimedRun, QueuedCommand, RunCommand, RunRelease } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import { traceOfRun } from './run-trace.ts';
 import { RunWork } from './run-work.ts';
@@ -33,8 +32,6 @@ interface RunExecutorOptions {
   readonly journal: RunJournal;
   /** False: the lease may have ended, so nothing begins. */
   readonly holds: () => boolean;
-  /** Set where the run must not go on: it is suspended first. */
-  readonly gone?: LostStanding | undefined;
 }
 
 /** Milliseconds between two writes of a run that only computes. */
@@ -45,6 +42,9 @@ const shortWait = 2_000;
 const leaseInterval = 100;
 /** Milliseconds; a longer timer of Node would overflow. */
 const longestTimer = 60_000;
+
+/** After them the holder looks whether the one in whose name the run calls is gone: to resume is to judge again. */
+const judging: ReadonlySet<RunCommand['kind']> = new Set<RunCommand['kind']>(['people-changed', 'resume']);
 
 /** What happened, or a command, which becomes an event once it is known what the run waits for. */
 type Arrival = { readonly event: RunEvent } | { readonly command: QueuedCommand };
@@ -76,7 +76,7 @@ export class RunExecutor {
   #mode: 'work' | 'drain' | 'abort' | 'lost' = 'work';
 
   constructor(options: RunExecutorOptions) {
-    const { run, workflow, tools, holds, gone } = options;
+    const { run, workflow, tools, holds } = options;
     this.#options = options;
     this.#secrets = tools.secrets.ofRun({ seed: run.seed, workflow: workflow.id, names: workflow.secrets });
     this.#outbox = createOutbox(run, workflow, this.#secrets.hide);
@@ -96,6 +96,13 @@ export class RunExecutor {
     this.#state = this.#saved ?? begin({ id, seed, input, at, runtime: tools.runtime });
     this.#savedAt = tools.clock.monotonic();
     if (this.#saved !== undefined) for (const effect of this.#effects()) this.#inherit(effect);
+    this.#suspendIfGone();
+  }
+
+  /** A run in the name of a principal that is gone must not go on. */
+  #suspendIfGone(): void {
+    const { run, tools } = this.#options;
+    const gone = tools.people.whyGone(run.principal);
     if (gone !== undefined && this.#state.suspension === undefined)
       this.#arrive({ kind: 'suspend', at: this.#now(), by: gone.by });
   }
@@ -227,6 +234,7 @@ export class RunExecutor {
         if (next.command.command.kind === 'approval-decided') this.#work.lookAgain();
       }
       if (event !== undefined) this.#apply(event, next);
+      if ('command' in next && judging.has(next.command.command.kind)) this.#suspendIfGone();
     }
   }
 

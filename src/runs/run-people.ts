@@ -1,5 +1,5 @@
 import type { InvolvedPrincipal, NamedPrincipal, PrincipalNow } from '#access/people.ts';
-import { issuerOfId, type Principal } from '#access/principal.ts';
+import type { Principal } from '#access/principal.ts';
 import type { Storer } from '#workflows/storer.ts';
 import type { ReachedWorkflow } from '#workflows/workflow-pins.ts';
 import type { HoldReason } from './interpreter/suspension.ts';
@@ -33,8 +33,8 @@ export interface RunPeople {
   involved(run: PeopledRun): Promise<readonly InvolvedPrincipal[]>;
   /** For the calls of a run. */
   standing(run: PeopledRun): Promise<RunStanding | LostStanding>;
-  /** Whether the starter or scheduler was removed. An issuer's person may only not have been seen for long. */
-  whyGone(principal: Principal): Promise<LostStanding | undefined>;
+  /** Why the starter or scheduler is gone: it was removed or blocked. An issuer's person may only not have been seen for long. */
+  whyGone(principal: NamedPrincipal): LostStanding | undefined;
   /** Why a run of these documents must not begin; undefined where it may. */
   whyLost(documents: readonly ReachedWorkflow[], authors: readonly NamedPrincipal[] | undefined): Promise<LostAnswer | undefined>;
 }
@@ -50,6 +50,8 @@ export interface LostAnswer {
 interface RunPeopleNeeds {
   readonly store: Pick<RunStore, 'people'>;
   readonly principalNow: PrincipalNow;
+  /** See `Principals`. */
+  readonly isGone: (id: string) => boolean;
   /** Who stored the bytes with these digests, by digest, as it is now. */
   readonly storers: (digests: readonly string[]) => Promise<ReadonlyMap<string, readonly Storer[]>>;
   /** The digest of a version, for runs that an earlier gateway began. */
@@ -61,7 +63,7 @@ interface RunPeopleNeeds {
 }
 
 export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
-  const { store, principalNow, storers: storersOf } = needs;
+  const { store, storers: storersOf } = needs;
   const involvedOf = async (run: PeopledRun, storers: readonly Storer[]): Promise<readonly InvolvedPrincipal[]> => {
     const above = runsAbove(run.id);
     const joined = await store.people([run.id, ...above]);
@@ -72,11 +74,11 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
     const ofDocuments = above.length === 0 ? stored : through('parent', stored);
     return merged([...run.involved, ...ofDocuments, ...joinedTo(run.id), ...ofParents]);
   };
-  const whyGone: RunPeople['whyGone'] = async ({ id, username, issuer }) => {
-    if (issuer !== undefined || (await principalNow(id)) !== undefined) return undefined;
-    return { by: 'person-gone', detail: `${username}, in whose name the run calls, is no user and no client any more.` };
-  };
-  const answering = createAnswering(principalNow);
+  const whyGone: RunPeople['whyGone'] = ({ id, username }) =>
+    needs.isGone(id)
+      ? { by: 'person-gone', detail: `${username}, in whose name the run calls, was removed or is blocked.` }
+      : undefined;
+  const answering = createAnswering(needs);
   return {
     async involved(run) {
       const storers = await storersOf(digestsOf(run));
@@ -84,7 +86,7 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
     },
     whyGone,
     async standing(run) {
-      const gone = await whyGone(run.principal);
+      const gone = whyGone(run.principal);
       if (gone !== undefined) return gone;
       const digest = run.workflowDigest ?? (await needs.digestOf({ id: run.workflow, version: run.version })) ?? '';
       const chain = [...run.above, digest];
@@ -121,7 +123,7 @@ function lostBy(detail: string): LostAnswer {
 }
 
 /** Everyone who answers for calls, or why somebody does not any more. */
-function createAnswering(principalNow: PrincipalNow) {
+function createAnswering({ principalNow, isGone }: Pick<RunPeopleNeeds, 'principalNow' | 'isGone'>) {
   return async (...asked: Parameters<typeof answerersOf>): Promise<readonly Principal[] | LostAnswer> => {
     const people = answerersOf(...asked);
     if (typeof people === 'string') return lostBy(people);
@@ -130,7 +132,7 @@ function createAnswering(principalNow: PrincipalNow) {
       const principal = await principalNow(id);
       if (principal === undefined) {
         const detail = `${username} answers for the calls of the run, and the gateway does not know this principal any more.`;
-        return { detail, isUnseen: issuerOfId(id) !== undefined };
+        return { detail, isUnseen: !isGone(id) };
       }
       found.push(principal);
     }

@@ -102,6 +102,8 @@ export type RunCommand =
   | { readonly kind: 'suspend' | 'resume'; readonly inherited?: true }
   /** People decided about an approval that the run waits for: its holder looks again. */
   | { readonly kind: 'approval-decided' }
+  /** The one in whose name the run calls may be gone: its holder looks. */
+  | { readonly kind: 'people-changed' }
   | {
       readonly kind: 'decide';
       readonly activity: number;

@@ -1,4 +1,5 @@
 import { type Entrance, entrances, rightMethods } from '#access/access-options.ts';
+import { createAccounts } from '#access/accounts.ts';
 import { findAskedPrincipal } from '#access/asked-principal.ts';
 import { isRelayOperation, type Operation, operationNames } from '#access/operations.ts';
 import type { Principal } from '#access/principal.ts';
@@ -120,14 +121,14 @@ interface OfflineAccount {
   readonly key: string;
 }
 
-/** Users and clients by name. */
+/** Users and clients by name, with the roles of their groups; none that is blocked. */
 function accountsOf({ access }: Config): ReadonlyMap<string, OfflineAccount> {
-  const account = (section: string, index: number, name: string, { roles, groups }: Pick<Principal, 'roles' | 'groups'>) =>
-    [name, { principal: { id: name, username: name, roles, groups }, key: `access.${section}[${index}].roles` }] as const;
-  return new Map([
-    ...access.users.map((user, index) => account('users', index, user.username, user)),
-    ...access.clients.map((client, index) => account('clients', index, client.clientId, client)),
+  const accounts = createAccounts(access);
+  const keys = new Map([
+    ...access.users.map(({ username }, index) => [username, `access.users[${index}].roles`] as const),
+    ...access.clients.map(({ clientId }, index) => [clientId, `access.clients[${index}].roles`] as const),
   ]);
+  return new Map(accounts.principals().map((principal) => [principal.id, { principal, key: keys.get(principal.id) ?? '' }]));
 }
 
 function rulesOf({ access, adapters, outbound, approvals }: Config): CallRules {

@@ -36,7 +36,7 @@ interface OpenApprovalsOptions {
   readonly clock: Clock;
   readonly rights: Rights;
   readonly log: Log;
-  readonly access: Pick<Access, 'principalNow' | 'knownPrincipals'>;
+  readonly access: Pick<Access, 'principalNow' | 'isGone' | 'persons' | 'knownPrincipals'>;
   readonly proofKey: ProofKey;
   readonly proofs: ApprovalProofs;
   /** The rules in force. */
@@ -62,7 +62,7 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
     clock,
     key: options.proofKey,
     proofs,
-    principalNow: access.principalNow,
+    ...access,
     rules: options.approvalRules,
     store: createApprovalStore({
       database,

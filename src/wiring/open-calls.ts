@@ -45,13 +45,8 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   const runStore = runStoreOf(started, options);
   const rights = createRights(() => live.customRoles());
   const catalogues = openCatalogues(started, { ...options, live, rights, runStore });
-  const people = runPeopleOf({
-    runStore,
-    workflowStore: catalogues.workflowStore,
-    live,
-    principalNow: access.principalNow,
-    secretUse: catalogues.secretUse,
-  });
+  const { workflowStore, secretUse } = catalogues;
+  const people = runPeopleOf({ runStore, workflowStore, secretUse, live, ...access });
   // The path asks approvals, which take previews over the path.
   const approvals = openApprovals(started, {
     ...options,
@@ -88,6 +83,8 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
     people,
     rights,
     notifications,
-    inForce: () => approvals.upkeep.withdrawLost(),
+    async inForce() {
+      await Promise.all([approvals.upkeep.withdrawLost(), runs.suspendGone()]);
+    },
   };
 }

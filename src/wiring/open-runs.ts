@@ -14,6 +14,7 @@ import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { createInputCheck, type InputCheck } from '#forms/input-check.ts';
+import { tellRunsOfGonePeople } from '#runs/gone-people.ts';
 import { mayHaveCalled } from '#runs/run-calls.ts';
 import { createRunCatalogue, type RunCatalogue } from '#runs/run-catalogue.ts';
 import { createRunEngine, type RunEngine } from '#runs/run-engine.ts';
@@ -71,6 +72,8 @@ export interface Runs {
   readonly catalogue: RunCatalogue;
   readonly engine: RunEngine;
   readonly figures: RunFigures;
+  /** Has the runs suspended whose people are gone. Never rejects: where the store is away, the gateway tries again. */
+  suspendGone(): Promise<void>;
 }
 
 /** Evaluations at once. Each may take all of a processor for a second. */
@@ -101,10 +104,13 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     running.stop(),
   );
   const { retention } = config.automations;
+  const gone = createGoneSweep(store, people, log);
+  void gone.sweep();
   started.adopt(
     every(
       forgetInterval,
       async () => {
+        await gone.again();
         const now = clock.now();
         const before = now - retention;
         const times = { before, eventsBefore: approvals.upkeep.forgotten(), messagesBefore: now - messagesKept };
@@ -141,7 +147,27 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     catalogue,
     engine,
     figures,
+    suspendGone: () => gone.sweep(),
   };
+}
+
+/** `again`: after a failure. */
+function createGoneSweep(
+  store: RunStore,
+  people: RunPeople,
+  log: Log,
+): { readonly sweep: () => Promise<void>; readonly again: () => Promise<void> } {
+  let hasFailed = false;
+  const sweep = async (): Promise<void> => {
+    try {
+      await tellRunsOfGonePeople(store, people);
+      hasFailed = false;
+    } catch {
+      hasFailed = true;
+      log.warn('runs of people who are gone could not be suspended; the gateway tries again in a minute');
+    }
+  };
+  return { sweep, again: async () => (hasFailed ? await sweep() : undefined) };
 }
 
 function toolsOf(started: AsyncDisposableStack, store: RunStore, options: OpenRunsOptions): RunTools {
@@ -174,7 +200,7 @@ function toolsOf(started: AsyncDisposableStack, store: RunStore, options: OpenRu
     loadWorkflow: (wanted) => whileAway(() => loader.load(wanted)),
     people: {
       involved: (run) => whileAway(() => people.involved(run)),
-      whyGone: (principal) => whileAway(() => people.whyGone(principal)),
+      whyGone: (principal) => people.whyGone(principal),
     },
     mayHaveCalled: (run) => whileAway(() => mayHaveCalled(run, { store, clock, records: options.auditReader })),
     openChildren: (run) => whileAway(() => store.children(run)),

@@ -14,14 +14,16 @@ interface RunPeopleParts {
   readonly workflowStore: Pick<WorkflowStore, 'storers' | 'find'>;
   readonly live: Pick<LiveParts, 'customRoles'>;
   readonly principalNow: PrincipalNow;
+  readonly isGone: (id: string) => boolean;
   readonly secretUse: Pick<SecretUse, 'whyNot'>;
 }
 
 /** The people behind runs, judged by the configuration in force. */
-export function runPeopleOf({ runStore, workflowStore, live, principalNow, secretUse }: RunPeopleParts): RunPeople {
+export function runPeopleOf({ runStore, workflowStore, live, principalNow, isGone, secretUse }: RunPeopleParts): RunPeople {
   return createRunPeople({
     store: runStore,
     principalNow,
+    isGone,
     storers: (digests) => workflowStore.storers(digests),
     digestOf: async (name) => (await workflowStore.find(name))?.digest,
     whyNotCall: (principal, functions) => functions.find((name) => !mayCall(principal, name, live)),

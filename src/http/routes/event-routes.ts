@@ -40,7 +40,7 @@ const streamSuccess = {
 } satisfies RouteDocs['success'];
 
 const streamEnds =
-  'A stream ends after an hour, or when the gateway stops: connect again with `Last-Event-ID`. A principal has at most 100 streams at a gateway; one more gets 503 `overloaded`.';
+  'A stream ends after an hour, or when the gateway stops: connect again with `Last-Event-ID`. It ends too when its token or session ends, and when a reload changes the password, roles, groups or rights of its caller. A principal has at most 100 streams at a gateway; one more gets 503 `overloaded`.';
 
 function runEventsRoute(runs: RunCatalogue, places: Places): Route {
   return {

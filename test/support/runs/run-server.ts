@@ -98,6 +98,7 @@ export async function runServer(
     people: createRunPeople({
       store,
       principalNow: async (id) => principals.find((each) => each.id === id),
+      isGone: (id) => !principals.some((each) => each.id === id),
       storers: async () => new Map([[pin.digest, pin.storers]]),
       digestOf: async () => pin.digest,
       whyNotCall: () => undefined,
@@ -182,7 +183,8 @@ function accessByName(): Access {
     if (principal === undefined) throw new Error(`no principal ${authorization}`);
     return { principal, via: 'basic' };
   };
-  return { authenticate } as Access;
+  const again: Pick<Access, 'authenticateAgain' | 'rightsOf'> = { authenticateAgain: (caller) => caller, rightsOf: () => '' };
+  return { authenticate, ...again } as Access;
 }
 
 /** The last step of a run, with its last event. */
