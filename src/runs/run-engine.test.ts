@@ -182,7 +182,11 @@ eachStoreWith({ concurrency: 4 }, (store) => {
     await world.workflow('turns', `do:\n${listen('early')}${listen('late')}`);
     const publish = (type: string) =>
       world.store.publish([
-        { at: Date.now(), kind: 'message', event: JSON.stringify({ specversion: '1.0', id: `${type} ${id}`, source: '/t', type }) },
+        {
+          at: Date.now(),
+          kind: 'message',
+          event: JSON.stringify({ specversion: '1.0', id: `${type} ${id}`, source: '/t', type }),
+        },
       ]);
     let id = '';
     for (const ends of ['dies', 'drains']) {

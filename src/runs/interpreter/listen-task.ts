@@ -36,7 +36,8 @@ export const listenBehaviour: TaskBehaviour<ListenTask, ListenWork> = {
       });
     }
     // The condition decides before the next event: what comes after the last one is for other listens.
-    const judging = untilCondition(task) !== undefined && (until !== undefined || work.item !== undefined || work.queue.length > 0);
+    const judging =
+      untilCondition(task) !== undefined && (until !== undefined || work.item !== undefined || work.queue.length > 0);
     if (!work.closed && !judging) sink.add(work.wait, (key) => listenEffect(place, work, key), 'waiting');
   },
   children: itemChildren,
