@@ -197,15 +197,18 @@ eachStoreWith({ concurrency: 4 }, (store) => {
       await first.stop();
       await publish('early');
       const stuck = Promise.withResolvers<never[]>();
+      let isDead = false;
       const second = await world.gateway({
         // Long enough to begin the second listen on a busy machine.
         lease: 3_000,
         changed: (own) => ({
           messages: async (range) => ((await world.tasks(id)).length < 2 ? await own.messages(range) : await stuck.promise),
           ...(ends === 'dies' && { renew: () => Promise.reject(new Error('it is dead')) }),
+          claim: async (options) => (isDead ? [] : await own.claim(options)),
         }),
       });
       await until('the second listen began', async () => (await world.tasks(id)).length === 2);
+      isDead = true;
       if (ends === 'drains') await second.stop();
       const third = await world.gateway();
       await world.reaches(id, 'completed');
