@@ -9,7 +9,7 @@ import { lockSchedule, recordOccurrence } from './occurrence-store.ts';
 export type ScheduledStart = { readonly run: NewRun } | { readonly refused: string; readonly code?: SkipCode };
 
 /** Why a due time began no run because of people. */
-type SkipCode = 'delegation-lost' | 'person-gone' | 'person-not-seen';
+type SkipCode = 'delegation-lost' | 'person-gone' | 'person-not-seen' | 'quota-reached';
 
 /** A due automation, what follows for it, and the run that would begin; `start` is absent where only its next time changes. */
 export interface PlannedOccurrence {
