@@ -39,6 +39,8 @@ export interface LogFields {
   readonly workflow?: string | undefined;
   /** `_id` of an automation. */
   readonly automation?: string | undefined;
+  /** When an automation was due. ISO 8601. */
+  readonly due?: string | undefined;
   readonly address?: string | undefined;
   readonly file?: string | undefined;
   readonly reason?: string | undefined;

@@ -55,6 +55,7 @@ import { openSchedules } from './open-schedules.ts';
 import { openStore } from './open-store.ts';
 import type { OutboundNeeds } from './outbound-calls.ts';
 import { createReloading, type ReloadAsker, type Reloading, type ReloadResult } from './reload.ts';
+import { createScheduleWarnings, type ScheduleWarnings } from './schedule-warnings.ts';
 import { serverOf } from './server-of.ts';
 
 /** A running gateway. */
@@ -114,6 +115,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     auditReader,
     ...catalogues,
     runs: runs.catalogue,
+    scheduleWarnings: createScheduleWarnings({ ...options, ...stored, ...catalogues, ...made, access, runs, people }),
     live,
     ...made,
     operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
@@ -225,6 +227,7 @@ interface ServedParts {
   readonly workflows: WorkflowCatalogue;
   readonly forms: FormCatalogue;
   readonly runs: RunCatalogue;
+  readonly scheduleWarnings: ScheduleWarnings;
   readonly approvals: ApprovalCatalogue;
   readonly notifications: NotificationCatalogue;
   readonly live: LiveParts;
@@ -246,6 +249,7 @@ function servedRoutes({
   workflows,
   forms,
   runs,
+  scheduleWarnings,
   approvals,
   notifications,
   live,
@@ -259,7 +263,7 @@ function servedRoutes({
     ...relayRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), calls }),
     ...previewRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), preview }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
-    ...automationRoutes(automations, base),
+    ...automationRoutes(automations, { base, warningsOf: scheduleWarnings }),
     ...workflowRoutes(workflows, base),
     ...formRoutes(forms, base),
     ...runRoutes(runs, base),

@@ -502,6 +502,7 @@ export type Automation = {
      * A count and a unit, such as `5 minutes`; absent: not repeated.
      */
     repeatInterval?: string;
+    lastSkip?: AutomationSkip;
 };
 
 export type AutomationData = {
@@ -631,6 +632,26 @@ export type AutomationPatchData = {
 export type AutomationPatchGroups = {
     write?: Array<string> | null;
     read?: Array<string> | null;
+};
+
+export type AutomationSkip = {
+    /**
+     * The due time.
+     */
+    due: string;
+    code: 'running' | 'suspended' | 'workflow-missing' | 'input-invalid' | 'delegation-lost' | 'person-not-seen' | 'person-gone' | 'quota-reached';
+    /**
+     * The same in a sentence.
+     */
+    reason: string;
+};
+
+export type AutomationWarning = {
+    /**
+     * JSON pointer into the automation; empty: all of it.
+     */
+    pointer: string;
+    detail: string;
 };
 
 export type CheckedWorkflow = {
@@ -1551,6 +1572,39 @@ export type ShownPreview = {
      * The text of the orchestrator; empty where the call would change nothing.
      */
     text: string;
+};
+
+export type StoredAutomation = {
+    /**
+     * Identifier of the automation.
+     */
+    _id: string;
+    /**
+     * Name of the automation; no two have the same.
+     */
+    name: string;
+    data?: AutomationData;
+    /**
+     * Who changed it last; set by the gateway.
+     */
+    lastModifiedBy?: string;
+    /**
+     * When its schedule last began a run.
+     */
+    lastRunAt?: string;
+    /**
+     * When it runs next.
+     */
+    nextRunAt?: string;
+    /**
+     * A count and a unit, such as `5 minutes`; absent: not repeated.
+     */
+    repeatInterval?: string;
+    lastSkip?: AutomationSkip;
+    /**
+     * Why its schedule can begin no run.
+     */
+    warnings?: Array<AutomationWarning>;
 };
 
 export type StoredWorkflow = {
@@ -2923,9 +2977,9 @@ export type CreateAutomationError = CreateAutomationErrors[keyof CreateAutomatio
 
 export type CreateAutomationResponses = {
     /**
-     * The automation as stored.
+     * The automation as stored. `warnings` is there where its schedule can begin no run.
      */
-    201: Automation;
+    201: StoredAutomation;
 };
 
 export type CreateAutomationResponse = CreateAutomationResponses[keyof CreateAutomationResponses];
@@ -3309,9 +3363,9 @@ export type PatchAutomationError = PatchAutomationErrors[keyof PatchAutomationEr
 
 export type PatchAutomationResponses = {
     /**
-     * The automation after the change.
+     * The automation after the change. `warnings` is there where its schedule can begin no run.
      */
-    200: Automation;
+    200: StoredAutomation;
 };
 
 export type PatchAutomationResponse = PatchAutomationResponses[keyof PatchAutomationResponses];
@@ -3447,9 +3501,9 @@ export type ReplaceAutomationError = ReplaceAutomationErrors[keyof ReplaceAutoma
 
 export type ReplaceAutomationResponses = {
     /**
-     * The automation after the change.
+     * The automation after the change. `warnings` is there where its schedule can begin no run.
      */
-    200: Automation;
+    200: StoredAutomation;
 };
 
 export type ReplaceAutomationResponse = ReplaceAutomationResponses[keyof ReplaceAutomationResponses];
@@ -3571,9 +3625,9 @@ export type TakeAutomationError = TakeAutomationErrors[keyof TakeAutomationError
 
 export type TakeAutomationResponses = {
     /**
-     * The automation.
+     * The automation. `warnings` is there where its schedule can begin no run.
      */
-    200: Automation;
+    200: StoredAutomation;
 };
 
 export type TakeAutomationResponse = TakeAutomationResponses[keyof TakeAutomationResponses];
