@@ -169,9 +169,9 @@ function suiteOf(store: TestStore): void {
     const [{ id: over } = { id: '' }] = await list('lea', `?run=${late}`);
     await until('that is on record', async () => {
       const { list: records } = (await send('ann', 'GET', '/audit?limit=200')).json() as {
-        readonly list: readonly { readonly event: string; readonly approval?: string }[];
+        readonly list: readonly { readonly event: string; readonly approval?: { readonly _id: string } }[];
       };
-      return records.some(({ event, approval }) => event === 'expired' && approval === over);
+      return records.some(({ event, approval }) => event === 'expired' && approval?._id === over);
     });
 
     const race = { race: { fork: { compete: true, branches: [act, { pause: { wait: 'PT1S' } }] } } };

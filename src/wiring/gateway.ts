@@ -121,7 +121,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
     reload: (asker) => reloading.reload(asker),
   });
-  const server = serverOf({ ...options, ...stored, routes, access, live, metrics, tracing, pressure });
+  const server = serverOf({ ...options, ...stored, routes, access, live, metrics, tracing, pressure, mask: runs.maskText });
   const reportLosses = createLossReport({ ...options, ...stored, ...catalogues, ...made, access, people });
   const reloading = createReloading({
     config,

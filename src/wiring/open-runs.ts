@@ -25,7 +25,7 @@ import { createRunStore, type RunStore } from '#runs/run-store.ts';
 import type { RunTools } from '#runs/run-tools.ts';
 import type { RunWatcher } from '#runs/run-watcher.ts';
 import { createCallTasks } from '#runs/tasks/call-tasks.ts';
-import { createSecretValues } from '#runs/tasks/secret-values.ts';
+import { createSecretValues, type SecretValues } from '#runs/tasks/secret-values.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { measureRuns } from '#telemetry/run-metrics.ts';
 import { createExpressionPool } from '#workflows/expression-pool.ts';
@@ -67,6 +67,8 @@ export interface Runs {
   readonly catalogue: RunCatalogue;
   readonly engine: RunEngine;
   readonly figures: RunFigures;
+  /** Replaces the values of secrets of workflows in a text. */
+  readonly maskText: SecretValues['maskText'];
   /** Puts the secrets of a new configuration in force. */
   follow(next: Config): void;
 }
@@ -93,8 +95,9 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
   const { config, clock, log, tracing, runStore: store, approvals, automations, forms, loader, schemas, people } = options;
   const { workflowStore } = options;
   let { secrets } = config.automations;
+  const values = createSecretValues(() => secrets);
   const inputs = createInputCheck({ forms, schemas });
-  const tools = toolsOf(started, store, { ...options, secrets: () => secrets });
+  const tools = toolsOf(started, store, { ...options, secrets: values });
   const watchers = [options.runWatcher, createRunLog(log), ...(tracing ? [createRunSpans(tracing)] : [])];
   const engine = started.adopt(createRunEngine({ store, tools, tasks: config.automations.tasks, log, watchers }), (running) =>
     running.stop(),
@@ -140,6 +143,7 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     catalogue,
     engine,
     figures,
+    maskText: (text) => values.maskText(text),
     follow(next) {
       ({ secrets } = next.automations);
     },
@@ -149,11 +153,10 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
 function toolsOf(
   started: AsyncDisposableStack,
   store: RunStore,
-  options: OpenRunsOptions & { readonly secrets: () => Config['automations']['secrets'] },
+  options: OpenRunsOptions & { readonly secrets: SecretValues },
 ): RunTools {
-  const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas, people } = options;
+  const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas, people, secrets } = options;
   const expressions = started.adopt(createExpressionPool({ threads: expressionsAtOnce }), (pool) => pool.close());
-  const secrets = createSecretValues(options.secrets);
   return {
     clock,
     runtime: { name: 'orchestration-gateway', version },

@@ -398,20 +398,18 @@ export type AuditRecord = {
      */
     due?: string;
     workflow?: RecordedWorkflow;
-    /**
-     * The id of the run that the request started, or changed.
-     */
-    run?: string;
+    run?: ChangedRun;
     via?: RecordedRun;
     /**
      * Of a call that asked the orchestrator for a dry run: the format. It was sent as a dry run alone.
      */
     preview?: 'native' | 'cli' | 'xml';
     form?: RecordedForm;
+    approval?: RecordedApproval;
     /**
-     * The approval that the call asked for or used, that the request decided, that expired, or that lost a grant.
+     * Why a person decided so: the `reason` of the request, at most 500 characters.
      */
-    approval?: string;
+    reason?: string;
     redirects?: Array<string>;
     decision?: 'allowed' | 'denied';
     /**
@@ -652,6 +650,14 @@ export type AutomationWarning = {
      */
     pointer: string;
     detail: string;
+};
+
+/**
+ * The run that the request started, or changed; `name` is that of its automation.
+ */
+export type ChangedRun = {
+    _id: string;
+    name: string;
 };
 
 export type CheckedWorkflow = {
@@ -1082,6 +1088,14 @@ export type Readiness = {
 };
 
 /**
+ * The approval that the call asked for or used, that the request decided, that expired, or that lost a grant. `name`: method and address of the call that it is about, or the question.
+ */
+export type RecordedApproval = {
+    _id: string;
+    name: string;
+};
+
+/**
  * The automation that the request created, changed, deleted or ran, whose run it changed, or that was skipped.
  */
 export type RecordedAutomation = {
@@ -1093,7 +1107,8 @@ export type RecordedAutomation = {
  * The form that the request stored or deleted.
  */
 export type RecordedForm = {
-    id: string;
+    _id: string;
+    name: string;
 };
 
 /**
@@ -1117,7 +1132,8 @@ export type RecordedRun = {
  * The workflow that the request stored, took or deleted; without `version` all of its versions. `tombstone`: the request removed the tombstone of a deleted version.
  */
 export type RecordedWorkflow = {
-    id: string;
+    _id: string;
+    name: string;
     version?: string;
     tombstone?: boolean;
 };
@@ -7949,7 +7965,7 @@ export type ListAuditData = {
          */
         adapter?: string;
         /**
-         * Only calls whose address has this text, such as the name of a device.
+         * Only records that have this text in their address, or in `_id` or `name` of `automation`, `workflow`, `form`, `approval` or `run`, such as the name of a device.
          */
         address?: string;
         /**

@@ -79,8 +79,8 @@ function AuditPages({ first, filters }: { readonly first: Page; readonly filters
 }
 
 function Row({ record }: { readonly record: AuditRecord }): JSX.Element {
-  const { adapter, verb, address, code, status, via, run } = record;
-  const runId = run ?? via?.run;
+  const { adapter, verb, address, code, status, via, run, reason, detail } = record;
+  const runId = run?._id ?? via?.run;
   return (
     <tr>
       <td class="fixed">
@@ -93,6 +93,13 @@ function Row({ record }: { readonly record: AuditRecord }): JSX.Element {
       <td class="grow">
         {record.route ?? record.event}
         <div class="soft">{adapter === undefined ? '' : `${adapter} ${verb ?? ''} ${address ?? ''}`}</div>
+        {objectsOf(record).map(({ kind, name, path }) => (
+          <div key={kind} class="soft">
+            {kind} {path === undefined ? name : <a href={hrefOf(path)}>{name}</a>}
+          </div>
+        ))}
+        {reason !== undefined && <div>“{reason}”</div>}
+        {record.event !== 'request' && <div class="soft">{detail}</div>}
       </td>
       <td>{record.outcome === undefined ? '' : <Status of={record.outcome} />}</td>
       <td class="fixed number">{record.durationMs === undefined ? '' : durationText(record.durationMs)}</td>
@@ -108,4 +115,19 @@ function Row({ record }: { readonly record: AuditRecord }): JSX.Element {
       </td>
     </tr>
   );
+}
+
+/** What a record is about, each with the way to its page. */
+function objectsOf({ automation, workflow, form, approval }: AuditRecord) {
+  const named = [
+    { kind: 'automation', of: automation, place: 'automations' },
+    { kind: 'workflow', of: workflow, place: 'workflows' },
+    { kind: 'form', of: form, place: 'forms' },
+    { kind: 'approval', of: approval, place: 'approvals' },
+  ] as const;
+  return named.flatMap(({ kind, of, place: page }) => {
+    if (of === undefined) return [];
+    const version = 'version' in of && of.version !== undefined ? ` ${of.version}` : '';
+    return [{ kind, name: `${of.name}${version}`, path: page === 'forms' ? undefined : [page, of._id] }];
+  });
 }
