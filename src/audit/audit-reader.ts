@@ -183,13 +183,16 @@ function shownAs(id: string, at: number, { links: _links, proof: _proof, ...fact
 }
 
 function objectsOf({ automation, workflow, form, approval, approvalName, run, verb, address }: Omit<AuditFacts, 'event'>) {
-  const call = verb === undefined ? undefined : `${verb} ${address ?? ''}`;
   return {
     ...(workflow && {
       workflow: { _id: workflow.id, name: workflow.id, version: workflow.version, tombstone: workflow.tombstone },
     }),
     ...(form && { form: { _id: form.id, name: form.id } }),
-    ...(approval !== undefined && { approval: { _id: approval, name: approvalName ?? call ?? approval } }),
+    ...(approval !== undefined && { approval: { _id: approval, name: approvalName ?? callName(verb, address) ?? approval } }),
     ...(run !== undefined && { run: { _id: run, name: automation?.name ?? run } }),
   } satisfies RecordedObjects;
+}
+
+function callName(verb: string | undefined, address = ''): string | undefined {
+  return verb === undefined ? undefined : `${verb} ${address}`;
 }

@@ -79,7 +79,7 @@ function AuditPages({ first, filters }: { readonly first: Page; readonly filters
 }
 
 function Row({ record }: { readonly record: AuditRecord }): JSX.Element {
-  const { adapter, verb, address, code, status, via, run, reason, detail } = record;
+  const { adapter, verb, address, code, status, via, run } = record;
   const runId = run?._id ?? via?.run;
   return (
     <tr>
@@ -93,13 +93,7 @@ function Row({ record }: { readonly record: AuditRecord }): JSX.Element {
       <td class="grow">
         {record.route ?? record.event}
         <div class="soft">{adapter === undefined ? '' : `${adapter} ${verb ?? ''} ${address ?? ''}`}</div>
-        {objectsOf(record).map(({ kind, name, path }) => (
-          <div key={kind} class="soft">
-            {kind} {path === undefined ? name : <a href={hrefOf(path)}>{name}</a>}
-          </div>
-        ))}
-        {reason !== undefined && <div>“{reason}”</div>}
-        {record.event !== 'request' && <div class="soft">{detail}</div>}
+        <About record={record} />
       </td>
       <td>{record.outcome === undefined ? '' : <Status of={record.outcome} />}</td>
       <td class="fixed number">{record.durationMs === undefined ? '' : durationText(record.durationMs)}</td>
@@ -114,6 +108,22 @@ function Row({ record }: { readonly record: AuditRecord }): JSX.Element {
         {record.requestId !== undefined && <div class="soft">{record.requestId}</div>}
       </td>
     </tr>
+  );
+}
+
+/** What a record is about, and why a person decided so. */
+function About({ record }: { readonly record: AuditRecord }): JSX.Element {
+  const { event, reason, detail } = record;
+  return (
+    <>
+      {objectsOf(record).map(({ kind, name, path }) => (
+        <div key={kind} class="soft">
+          {kind} {path === undefined ? name : <a href={hrefOf(path)}>{name}</a>}
+        </div>
+      ))}
+      {reason !== undefined && <div>“{reason}”</div>}
+      {event !== 'request' && <div class="soft">{detail}</div>}
+    </>
   );
 }
 
