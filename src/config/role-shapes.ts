@@ -155,7 +155,7 @@ function membersIn(place: Place, section: string, key: string): readonly Place[]
   return itemsIn(place, section).flatMap((item) => memberOf(item, key) ?? []);
 }
 
-function itemsIn(place: Place, key: string): readonly Place[] {
+export function itemsIn(place: Place, key: string): readonly Place[] {
   const member = memberOf(place, key);
   return member === undefined ? [] : itemsOf(member);
 }

@@ -1,0 +1,62 @@
+import { memberOf, type Place, scalarOf } from './place.ts';
+import { itemsIn } from './role-shapes.ts';
+import type { Check } from './shape.ts';
+
+/** A user or client of the file. */
+interface KnownPrincipal {
+  readonly roles: readonly unknown[];
+  readonly groups: readonly unknown[];
+}
+
+/** What the file knows of people. With issuers there are persons whose roles and groups only their tokens name. */
+interface KnownPeople {
+  readonly list: readonly KnownPrincipal[];
+  readonly hasIssuers: boolean;
+}
+
+/** Warns of rules that the people of the file cannot satisfy. */
+export const peopleSatisfyRules: Check = (root) => {
+  const access = memberOf(root, 'access');
+  if (access === undefined) return;
+  const people = knownPeople(access);
+  warnOfMissingAdmin(access, people);
+  for (const rule of itemsIn(root, 'approvals')) {
+    const approvers = memberOf(rule, 'approvers');
+    if (approvers !== undefined) warnOfApprovers(rule, approvers, people);
+  }
+};
+
+function knownPeople(access: Place): KnownPeople {
+  const principals = ['users', 'clients'].flatMap((kind) => itemsIn(access, kind));
+  return {
+    list: principals.map((one) => ({
+      roles: itemsIn(one, 'roles').map(scalarOf),
+      groups: itemsIn(one, 'groups').map(scalarOf),
+    })),
+    hasIssuers: itemsIn(access, 'oidc').length > 0,
+  };
+}
+
+function warnOfMissingAdmin(access: Place, { list, hasIssuers }: KnownPeople): void {
+  if (list.length === 0 && !hasIssuers) return;
+  if (list.some(({ roles }) => roles.includes('admin'))) return;
+  const otherwise = hasIssuers ? 'an admin has to come from an issuer' : 'no caller can see the audit log or decide about runs';
+  access.reading.warning(access, `no user and no client has the role admin: ${otherwise}`);
+}
+
+function warnOfApprovers(rule: Place, approvers: Place, { list, hasIssuers }: KnownPeople): void {
+  const [roles, groups] = [itemsIn(approvers, 'roles'), itemsIn(approvers, 'groups')];
+  const otherwise = hasIssuers ? 'its members have to come from an issuer' : 'it lets no person approve';
+  for (const group of groups.filter((one) => !list.some((known) => known.groups.includes(scalarOf(one)))))
+    group.reading.warning(group, `no user and no client of this file is in this group: ${otherwise}`);
+  const has = (given: readonly Place[], held: readonly unknown[]): boolean => given.some((one) => held.includes(scalarOf(one)));
+  const able = list.filter((one) => has(roles, one.roles) || has(groups, one.groups)).length;
+  const given = memberOf(rule, 'count');
+  const count = scalarOf(given) ?? 1;
+  // The warnings about the groups say it already.
+  if (able === 0 && roles.length === 0) return;
+  if (typeof count !== 'number' || count <= able) return;
+  const known = `${able} of the users and clients of this file can approve`;
+  const rest = hasIssuers ? 'the others have to come from an issuer' : 'the calls of this rule never leave';
+  rule.reading.warning(given ?? rule, `${count} people have to approve, and ${known}: ${rest}`);
+}
