@@ -4,6 +4,17 @@
  */
 import { fileURLToPath } from 'node:url';
 
+/** Where npm runs on an older Node.js than the gateway, one line says which of the two runs what. */
+function sayWhatRuns() {
+  const [major] = process.versions.node.split('.');
+  if (Number(major) >= 26) return;
+  const own = 'node_modules/.bin/node';
+  console.log(
+    `Node.js ${process.version} has installed the packages. The gateway needs Node.js 26 or later: run it with ${own}.`,
+  );
+}
+
+if (process.env['npm_lifecycle_event'] === 'prepare') sayWhatRuns();
 try {
   const { build } = await import('vite');
   await build({ configFile: fileURLToPath(new URL('../console/vite.config.ts', import.meta.url)) });

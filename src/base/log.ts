@@ -124,7 +124,7 @@ export function createLog(options: { readonly level: Level; readonly destination
 
 /** In the format of every other line. */
 function lostLine(count: number): string {
-  const reason = `${count} lines`;
+  const reason = count === 1 ? '1 line' : `${count} lines`;
   return `${JSON.stringify({ level: 'error', time: new Date().toISOString(), msg: 'lines of the log could not be written and are lost', reason })}\n`;
 }
 

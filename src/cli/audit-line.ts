@@ -1,5 +1,6 @@
 import type { AuditRecord } from '#audit/audit-reader.ts';
 import { visible } from '#base/visible.ts';
+import { counted } from './progress-line.ts';
 
 /** One line for a person at a terminal: time, outcome, principal, call or event, and result. */
 export function auditLine(record: AuditRecord): string {
@@ -40,7 +41,7 @@ function shownOutcome({ outcome, replays }: AuditRecord): string {
 
 function resultOf({ count, replays, status, code, durationMs }: AuditRecord): readonly string[] {
   return [
-    count === undefined ? undefined : `${count} times`,
+    count === undefined ? undefined : counted(count, 'time'),
     replays === undefined ? undefined : `the reply to ${replays}`,
     status === undefined ? undefined : `answered ${status}`,
     code,

@@ -56,7 +56,10 @@ function warnOfApprovers(rule: Place, approvers: Place, { list, hasIssuers }: Kn
   // The warnings about the groups say it already.
   if (able === 0 && roles.length === 0) return;
   if (typeof count !== 'number' || count <= able) return;
-  const known = `${able} of the users and clients of this file can approve`;
+  const known = `${able === 0 ? 'none' : able} of the users and clients of this file can approve`;
   const rest = hasIssuers ? 'the others have to come from an issuer' : 'the calls of this rule never leave';
-  rule.reading.warning(given ?? rule, `${count} people have to approve, and ${known}: ${rest}`);
+  rule.reading.warning(
+    given ?? rule,
+    `${count === 1 ? 'a person has' : `${count} people have`} to approve, and ${known}: ${rest}`,
+  );
 }

@@ -9,6 +9,7 @@ import { Days, Filters } from '../parts/filters.tsx';
 import { Failure, Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
 import { gateway, may } from '../session.ts';
+import { countText } from '../texts.ts';
 import { ChainVerification } from './audit-verification.tsx';
 
 type Query = NonNullable<ListAuditData['query']>;
@@ -99,7 +100,7 @@ function Row({ record }: { readonly record: AuditRecord }): JSX.Element {
       <td class="fixed number">{record.durationMs === undefined ? '' : durationText(record.durationMs)}</td>
       <td>
         {[status, code].filter((part) => part !== undefined).join(' ')}
-        {record.count !== undefined && ` ${record.count} times`}
+        {record.count !== undefined && ` ${countText(record.count, 'time')}`}
         {runId !== undefined && (
           <div>
             <a href={hrefOf(['runs', runId])}>run</a>
