@@ -4,13 +4,12 @@
  */
 import { fileURLToPath } from 'node:url';
 
-/** Where npm runs on an older Node.js than the gateway, one line says which of the two runs what. */
+/** Where npm runs on an older Node.js than the gateway, one line says which of the two runs what. This script has that of the gateway already. */
 function sayWhatRuns() {
-  const [major] = process.versions.node.split('.');
-  if (Number(major) >= 26) return;
-  const own = 'node_modules/.bin/node';
+  const [, version, major] = /node\/(v(\d+)\S*)/u.exec(process.env['npm_config_user_agent'] ?? '') ?? [];
+  if (version === undefined || Number(major) >= 26) return;
   console.log(
-    `Node.js ${process.version} has installed the packages. The gateway needs Node.js 26 or later: run it with ${own}.`,
+    `npm runs on Node.js ${version}, which is enough to install. The gateway runs on node_modules/.bin/node (${process.version}).`,
   );
 }
 
