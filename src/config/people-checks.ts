@@ -44,22 +44,24 @@ function warnOfMissingAdmin(access: Place, { list, hasIssuers }: KnownPeople): v
   access.reading.warning(access, `no user and no client has the role admin: ${otherwise}`);
 }
 
-function warnOfApprovers(rule: Place, approvers: Place, { list, hasIssuers }: KnownPeople): void {
+function warnOfApprovers(rule: Place, approvers: Place, people: KnownPeople): void {
   const [roles, groups] = [itemsIn(approvers, 'roles'), itemsIn(approvers, 'groups')];
-  const otherwise = hasIssuers ? 'its members have to come from an issuer' : 'it lets no person approve';
-  for (const group of groups.filter((one) => !list.some((known) => known.groups.includes(scalarOf(one)))))
+  const otherwise = people.hasIssuers ? 'its members have to come from an issuer' : 'it lets no person approve';
+  for (const group of groups.filter((one) => !people.list.some((known) => known.groups.includes(scalarOf(one)))))
     group.reading.warning(group, `no user and no client of this file is in this group: ${otherwise}`);
   const has = (given: readonly Place[], held: readonly unknown[]): boolean => given.some((one) => held.includes(scalarOf(one)));
-  const able = list.filter((one) => has(roles, one.roles) || has(groups, one.groups)).length;
+  const able = people.list.filter((one) => has(roles, one.roles) || has(groups, one.groups)).length;
+  // Where only groups are named, the warnings about them say it already.
+  if (able > 0 || roles.length > 0) warnOfCount(rule, able, people);
+}
+
+/** `able`: how many principals of the file can approve. */
+function warnOfCount(rule: Place, able: number, { hasIssuers }: KnownPeople): void {
   const given = memberOf(rule, 'count');
   const count = scalarOf(given) ?? 1;
-  // The warnings about the groups say it already.
-  if (able === 0 && roles.length === 0) return;
   if (typeof count !== 'number' || count <= able) return;
+  const wanted = count === 1 ? 'a person has' : `${count} people have`;
   const known = `${able === 0 ? 'none' : able} of the users and clients of this file can approve`;
   const rest = hasIssuers ? 'the others have to come from an issuer' : 'the calls of this rule never leave';
-  rule.reading.warning(
-    given ?? rule,
-    `${count === 1 ? 'a person has' : `${count} people have`} to approve, and ${known}: ${rest}`,
-  );
+  rule.reading.warning(given ?? rule, `${wanted} to approve, and ${known}: ${rest}`);
 }

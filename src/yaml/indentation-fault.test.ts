@@ -35,7 +35,7 @@ test('a key that is indented wrongly is one fault with the places where a key ca
   for (const [line, written, expected] of cases) assert.deepEqual(faultsWith(line, written), [expected], written);
 });
 
-test('a fault of another kind is told together with a wrong indentation', () => {
+test('a wrong indentation hides no fault of another kind', () => {
   const faults = faultsWith(3, '  kind: nso');
   const both = parseYaml(`${adapters.toSpliced(2, 1, '  kind: nso').join('\n')}last: "\\q"\n`).faults;
   assert.deepEqual([faults.length, both.length], [1, 2]);
