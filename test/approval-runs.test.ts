@@ -6,6 +6,7 @@ import { reloadWith } from './support/gateway/reloading.ts';
 import { type Gateway, type GatewayProcess, startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
 import { runCaller, type TaskDocument } from './support/runs/run-caller.ts';
+import { secretConfig } from './support/runs/secret-config.ts';
 import { eachStore, storeUrl, type TestStore } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
 
@@ -38,7 +39,14 @@ async function started(owner: Owner, store: TestStore, { kills = false } = {}) {
       approvals,
       outbound: { allow: [far.authority] },
       store: { url: storeUrl(await store.fresh(owner)) },
-      automations: { secrets: { token: { env: 'TOKEN' } } },
+      automations: {
+        secrets: {
+          token: secretConfig(
+            { env: 'TOKEN' },
+            { destinations: [`${far.url}/`], adapters: ['Local NSO'], places: ['path', 'query', 'body'] },
+          ),
+        },
+      },
     },
     adapters: [{ name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' } }],
     environment: { TOKEN: 'hush-hush-hush' },
@@ -117,6 +125,7 @@ function suiteOf(store: TestStore): void {
     const shown = await read('lea', call);
     assert.deepEqual([shown.call?.route, shown.call?.redacted], ['restAction', true]);
     assert.equal(shown.call?.body, '{"token":"***","n":1.5}');
+    assert.deepEqual(shown.call?.secrets, [{ name: 'token', place: 'body' }]);
     assert.equal((await read('ann', question)).status, 'used');
     assert.equal((await runs.reaches(run, 'waiting')).status, 'waiting');
     await restart();
@@ -219,7 +228,7 @@ function suiteOf(store: TestStore): void {
     assert.equal((await read('lea', await waiting(asking))).message, '***');
     const all = await list('lea');
     assert.ok(all.length >= 3);
-    for (const { id } of all) assert.doesNotMatch(JSON.stringify(await read('lea', id)), /hush/u);
+    for (const { id } of all) assert.doesNotMatch(JSON.stringify(await read('lea', id)), /hush|s[a-z0-9]{39}/u);
     await grant('lea', written);
     assert.equal((await runs.reaches(writing, 'completed', 'faulted')).status, 'completed');
     assert.equal(far.request.target, '/hush-hush-hush/act');

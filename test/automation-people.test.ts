@@ -176,6 +176,31 @@ eachStore((store) => {
     assert.equal((await send('rae', 'PATCH', target, { nextRunAt: 'next' })).status, 200);
   });
 
+  test('a pause by a writer outlasts a change of what the automation does, and so does who resumed it', async () => {
+    const data = { workflowId: 'lab.plain', gbac: { write: ['noc'] }, input: { a: 1 } };
+    const { target, id } = await created('ada', { repeatInterval: '1 day', nextRunAt: '2999-01-01T00:00:00Z', data });
+    const patch = async (as: string, body: object) => (await send(as, 'PATCH', target, body)).status;
+    assert.equal(await patch('ada', { nextRunAt: null }), 200);
+    assert.equal(await patch('lea', { data: { input: { a: 2 } } }), 200);
+    assertProblem(await send('rae', 'PATCH', target, { nextRunAt: 'next' }), 403, 'forbidden');
+    for (const [as, nextRunAt] of [
+      ['ada', 'next'],
+      ['rae', null],
+      ['rae', 'next'],
+    ] as const)
+      assert.equal(await patch(as, { nextRunAt }), 200);
+    assert.equal(await patch('lea', { data: { input: { a: 3 } }, nextRunAt: '2026-01-01T00:00:00Z' }), 200);
+    await until('it runs', async () => (await runsOf(id, 'lea')) === 1);
+    const { list } = (await send('ada', 'GET', `/runs?automation=${id}`)).json() as {
+      readonly list: readonly { readonly id: string }[];
+    };
+    const run = (await send('ada', 'GET', `/runs/${list[0]?.id}`)).json() as { readonly involved: readonly object[] };
+    assert.ok(
+      run.involved.some((person) => JSON.stringify(person) === '{"principal":"rae","as":["resumer"]}'),
+      JSON.stringify(run),
+    );
+  });
+
   test('next is for a patch of nextRunAt alone, of an automation with a schedule', async () => {
     const { target, name } = await created('ada', {});
     for (const [method, body] of [

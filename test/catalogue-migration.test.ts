@@ -50,6 +50,8 @@ eachStore((store) => {
       clock: systemClock,
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
+      refuseAuthor: () => Promise.resolve(),
+      asksAuthors: () => false,
     });
     assert.deepEqual(
       await exported(catalogue),
@@ -92,6 +94,8 @@ eachStore((store) => {
       clock: systemClock,
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
+      refuseAuthor: () => Promise.resolve(),
+      asksAuthors: () => false,
     });
     for (const old of oldDocuments) {
       const { _id: id, lastRunAt, nextRunAt, lastModifiedBy, ...rest } = JSON.parse(old.text) as Automation;
@@ -134,6 +138,8 @@ eachStore((store) => {
       clock: systemClock,
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
+      refuseAuthor: () => Promise.resolve(),
+      asksAuthors: () => false,
     });
     assert.deepEqual(
       await exported(catalogue),

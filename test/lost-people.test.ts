@@ -29,8 +29,8 @@ const action = actionTask('act', '"one"');
 
 async function lossStage(owner: Owner, store: TestStore) {
   const [far, provider, options] = await Promise.all([countingFarSide(owner), identityProvider(owner), store.fresh(owner)]);
-  const configured = (given: Parameters<typeof usersOf>[0], roles: readonly object[] = []) => ({
-    config: { store: { url: storeUrl(options) }, access: { oidc: [{ issuer: provider.issuer, audience }], roles } },
+  const configured = (given: Parameters<typeof usersOf>[0], roles: readonly object[] = [], more: object = {}) => ({
+    config: { store: { url: storeUrl(options) }, access: { oidc: [{ issuer: provider.issuer, audience }], roles, ...more } },
     adapters: [{ name: 'Far', kind: 'rest', url: far.url }],
     users: usersOf(given),
   });
@@ -51,6 +51,7 @@ async function lossStage(owner: Owner, store: TestStore) {
     send,
     gateway,
     far,
+    odaId: `oidc:${JSON.stringify([provider.issuer, '1'])}`,
     schedule,
     reload: async (...given: Parameters<typeof configured>) => void (await reloadWith(gateway, configured(...given))),
     /** Creates an automation that runs each second, by these people. */
@@ -192,5 +193,27 @@ eachStoreWith({ concurrency: 3 }, (store) => {
     await reload(people);
     await send('ann', 'POST', `/runs/${run}/resume`);
     await reaches(run, 'completed');
+  });
+
+  test('a person of an issuer that a reload blocks is gone: schedules, runs and what needs its rights', async (t) => {
+    const { send, store: put, automation, reload, skipCode, run, named, reaches, odaId } = await lossStage(t, store);
+    await put('ann', 'plain', '1.0.0', [{ only: { set: { a: 1 } } }]);
+    await put('ann', 'acts', '1.0.0', [action]);
+    await put('ann', 'waits', '1.0.0', [listening, action]);
+    const ids = {
+      author: await automation('author', { author: 'oda', workflow: 'acts' }),
+      scheduler: await automation('scheduler', { scheduler: 'oda', workflow: 'plain' }),
+    };
+    const waits = await send('ann', 'POST', automations, { name: 'waits', data: { workflowId: 'lab.waits' } });
+    const { _id: waiting } = waits.json() as { readonly _id: string };
+    const started = await send('oda', 'POST', `${automations}/${waiting}/run`);
+    assert.equal(started.status, 201, started.text);
+    await reload(people, [], { blocked: [odaId] });
+    assert.deepEqual(named(), ['author', 'scheduler']);
+    assert.equal((await send('oda', 'GET', '/whoami')).status, 401);
+    assert.equal((await reaches((started.json() as { readonly id: string }).id, 'suspended')).suspendedBy, 'person-gone');
+    assert.deepEqual([await skipCode(ids.author), await skipCode(ids.scheduler)], ['delegation-lost', 'person-gone']);
+    assertProblem(await run(ids.author), 409, 'delegation-lost');
+    assert.equal((await run(ids.scheduler)).status, 201, 'by hand it is another person’s run');
   });
 });

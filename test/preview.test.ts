@@ -244,6 +244,8 @@ test('an answer without the result of a dry run is no preview', async (t) => {
     [jsonReply('not JSON', { type: yang }), without],
     [jsonReply('<dry-run-result/>', { type: 'application/yang-data+xml' }), without],
     [jsonReply('{"tailf-ncs:output":{"result":true}}', { type: yang }), without],
+    [jsonReply('{"tailf-ncs:output":{"sync-result":[{"device":"ce0","result":true}]}}', { type: yang }), without],
+    [jsonReply('{"tailf-ncs:output":{"sync-result":[]}}', { type: yang }), without],
     [jsonReply(`{"dry-run-result":{"native":${'['.repeat(1_000)}`, { type: yang }), without],
     [
       jsonReply('{"tailf-ncs:output":{"result":false,"info":"Device ce0 is \\u001b[2J\\u0000 locked"}}', { type: yang }),
@@ -375,6 +377,13 @@ test('the demo orchestrator shows what a call would do, and does not do it', asy
     all.text ?? '',
     /^# device ce22\nhostname ce22\n# device ce23\nFailed to connect to device ce23: connection refused\n$/u,
   );
+  const inSync = { method: 'POST', path: 'restconf/data/tailf-ncs:devices/sync-from', body: '{"input":{"device":["ce0"]}}' };
+  for (const format of ['native', 'cli', 'xml'])
+    assert.deepEqual(await preview(name, { ...inSync, format }), { kind: format, text: '' });
+  assert.deepEqual(await preview(name, { ...inSync, path: sync.replace('ce22', 'ce0'), body: '{}' }), {
+    kind: 'native',
+    text: '',
+  });
   assert.match(await reasonOf(name, { method: 'POST', path: sync.replace('ce22', 'ce20'), body: '' }), /Device ce20 is locked/u);
   assert.match(await reasonOf(name, { ...change, body: '{"tailf-ned-cisco-ios:nothing":1}' }), /answered 400: unknown-element/u);
   const read = await relay(gateway, 'restQuery', name, { params: { path, accept: yang } });

@@ -47,6 +47,13 @@ describe('the query', () => {
     assert.equal(far.request.body.length, 0);
   });
 
+  test('takes JSON with a byte order mark as JSON, also where a chunk ends inside the mark', async () => {
+    const [instance] = await instances('\u{feff}{"id":1}', 'application/json');
+    assert.deepEqual(instance, { id: '1' });
+    far.answer(() => jsonReply('\u{feff}[{"id":1}]', { chunk: 1 }));
+    assert.deepEqual(instancesOf(await query({ params })), [{ id: '1' }]);
+  });
+
   test('is sent below the base address', async () => {
     for (const path of ['x', '/x']) {
       far.answer(() => jsonReply('{}'));

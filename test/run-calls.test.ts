@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { createGateway, type GatewayError, type RunCall } from '../client/src/gateway.ts';
 import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway, testPassword } from './support/gateway/start-gateway.ts';
+import { secretConfig } from './support/runs/secret-config.ts';
 import { eachStore, storeUrl } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
 
@@ -30,7 +31,10 @@ eachStore((store) => {
   test('readers of a run see each call of its tasks: the attempts, the one in flight, no secret, and nothing of other runs', async (t) => {
     const far = await farSide(t);
     const gateway = await startGateway(t, {
-      config: { store: { url: storeUrl(await store.fresh(t)) }, automations: { secrets: { key: 'hidden-value' } } },
+      config: {
+        store: { url: storeUrl(await store.fresh(t)) },
+        automations: { secrets: { key: secretConfig('hidden-value', { adapters: ['Far'], places: ['path'] }) } },
+      },
       adapters: [{ name: 'Far', kind: 'rest', url: far.url, auth: { type: 'none' } }],
     });
     const clientOf = (username: string) => createGateway({ baseUrl: gateway.url, username, password: testPassword });

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { SeenApproval } from './support/approvals/approval-caller.ts';
 import { assertProblem } from './support/callers/calls.ts';
 import { command } from './support/gateway/command.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { testPassword } from './support/gateway/start-gateway.ts';
 import { actionTask } from './support/runs/run-caller.ts';
-import { involvedIn, listening, peopleStage, stagePeople } from './support/runs/run-people-stage.ts';
+import { involvedIn, listening, type PeopleStage, peopleStage, stagePeople } from './support/runs/run-people-stage.ts';
 import { eachStore } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
 
@@ -13,6 +14,22 @@ import { until } from './support/until.ts';
 
 const action = actionTask('act', '"one"');
 const { bob: _bob, ...withoutBob } = stagePeople;
+
+/** A task that asks admins and engineers. */
+function question(selfApproval: false | 'authors'): object {
+  const approvers = { roles: ['admin', 'engineering'] };
+  return { ask: { call: 'approval', with: { message: 'Go on?', approvers, selfApproval } } };
+}
+
+/** The approval that the run waits for. */
+async function asked(send: PeopleStage['send'], run: string): Promise<string> {
+  return await until('the run asks people', async () => {
+    const page = (await send('ann', 'GET', `/approvals?status=waiting&run=${run}`)).json() as {
+      readonly list: readonly SeenApproval[];
+    };
+    return page.list[0]?.id;
+  });
+}
 
 eachStore((store) => {
   test('a run whose storer lost the role is suspended before its action, and goes on once somebody took the workflow', async (t) => {
@@ -46,14 +63,15 @@ eachStore((store) => {
     assert.match(audit.text, /"code":"delegation-lost"/u, 'the refusal is on record');
   });
 
-  test('a run of somebody who was removed is suspended, and calls again once the account is back', async (t) => {
+  test('a run of somebody who was removed is suspended by the reload, and calls again once the account is back', async (t) => {
     const { far, gateway, configured, send, store: put, automation, start, reaches, goOn } = await peopleStage(t, store);
     await put('ann', 'one', '1.0.0', [listening, action]);
     const run = await start('bob', await automation('one'));
     await reaches(run.id, 'waiting');
     await reloadWith(gateway, configured(withoutBob));
-    await goOn('ann');
+    // It waits for an event that has not come.
     assert.equal((await reaches(run.id, 'suspended')).suspendedBy, 'person-gone');
+    await goOn('ann');
     assert.deepEqual([...far.arrived], []);
     const events = await send('ann', 'GET', `/runs/${run.id}/tasks`);
     assert.equal(events.status, 200);
@@ -104,7 +122,7 @@ eachStore((store) => {
     assert.deepEqual(involvedIn(await read((again.json() as { id: string }).id)), [
       'ann: starter author workflow repeated',
       'bob: workflow repeated',
-      'otto: repeated',
+      'otto: starter repeated',
     ]);
     assertProblem(await rerun('otto', first.id, { items: 'failed' }), 400, 'invalid-request');
     assertProblem(await rerun('otto', first.id, { version: '1.0.0' }), 403, 'forbidden');
@@ -118,6 +136,63 @@ eachStore((store) => {
     await put('ann', 'two', '1.0.0', nothing);
     await send('ann', 'PATCH', `/automation_catalog/automations/${id}`, { data: { workflowId: 'lab.two' } });
     assertProblem(await rerun('ann', first.id), 409, 'run-conflict');
+  });
+
+  test('a person who joins a run while it waits for people is shown as involved, and may not approve it any more', async (t) => {
+    const { send, store: put, automation, start, reaches, goOn } = await peopleStage(t, store);
+    await put('bob', 'one', '1.0.0', [{ side: { fork: { branches: [listening, question(false)] } } }]);
+    const run = await start('otto', await automation('one'));
+    await reaches(run.id, 'waiting');
+    const id = await asked(send, run.id);
+    const seen = async () => (await send('eve', 'GET', `/approvals/${id}`)).json() as SeenApproval;
+    assert.deepEqual([(await seen()).mayDecide, involvedIn(await seen()).includes('eve: event')], [true, false]);
+    await goOn('eve');
+    await until('eve has joined', async () => involvedIn(await seen()).includes('eve: event'));
+    const { mayDecide, whyNot } = await seen();
+    assert.deepEqual([mayDecide, whyNot?.code], [false, 'involved']);
+    const listed = (await send('eve', 'GET', `/approvals?run=${run.id}`)).json() as { readonly list: readonly SeenApproval[] };
+    assert.equal(listed.list[0]?.whyNot?.code, 'involved');
+    assertProblem(await send('eve', 'POST', `/approvals/${id}/grant`, { reason: 'x' }), 403, 'forbidden');
+    assert.equal((await send('otto', 'POST', `/runs/${run.id}/cancel`)).status, 200);
+  });
+
+  test('an event that a run emits is sent by everybody who joined the run before, the sender of the event before it included', async (t) => {
+    const { store: put, automation, start, read, reaches, goOn } = await peopleStage(t, store);
+    const sent = { type: 'net.example.relayed', source: 'https://tests.example.net' };
+    await put('bob', 'relay', '1.0.0', [listening, { tell: { emit: { event: { with: sent } } } }]);
+    await put('ann', 'taker', '1.0.0', [{ take: { listen: { to: { one: { with: { type: sent.type } } } } } }]);
+    const taker = await start('ann', await automation('taker'));
+    const relay = await start('otto', await automation('relay'));
+    for (const { id } of [taker, relay]) await reaches(id, 'waiting');
+    await goOn('eve');
+    await reaches(taker.id, 'completed');
+    assert.deepEqual(involvedIn(await read(taker.id)), [
+      'ann: starter author workflow event',
+      'bob: event',
+      'eve: event',
+      'otto: event',
+    ]);
+  });
+
+  test('a rule that lets authors approve lets them do so in a child and in a repetition, and no person who began the runs', async (t) => {
+    const { send, store: put, automation, start, reaches } = await peopleStage(t, store);
+    await put('bob', 'child', '1.0.0', [question('authors')]);
+    const inner = { inner: { run: { workflow: { namespace: 'lab', name: 'child', version: '1.0.0' } } } };
+    await put('ann', 'one', '1.0.0', [inner]);
+    const id = await automation('one');
+    const first = await start('bob', id);
+    const reason = { reason: 'x' };
+    const whyNot = async (as: 'ann' | 'bob', approval: string) =>
+      ((await send(as, 'GET', `/approvals/${approval}`)).json() as SeenApproval).whyNot?.code;
+    const asks = await asked(send, `${first.id}.1.1`);
+    assert.deepEqual([await whyNot('ann', asks), await whyNot('bob', asks)], [undefined, 'caller']);
+    assert.equal((await send('ann', 'POST', `/approvals/${asks}/grant`, reason)).status, 200);
+    await reaches(first.id, 'completed');
+    const again = (await send('otto', 'POST', `/runs/${first.id}/rerun`)).json() as { readonly id: string };
+    const asksAgain = await asked(send, `${again.id}.1.1`);
+    assert.deepEqual([await whyNot('ann', asksAgain), await whyNot('bob', asksAgain)], [undefined, 'involved']);
+    assert.equal((await send('ann', 'POST', `/approvals/${asksAgain}/grant`, reason)).status, 200);
+    await reaches(again.id, 'completed');
   });
 
   test('a run takes the newest release, and a version only from those who may write the workflow', async (t) => {

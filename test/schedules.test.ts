@@ -60,7 +60,14 @@ function gatewayOn(
     await runs.close();
   });
   return {
-    catalogue: createAutomationCatalogue({ database, clock, rights: noRights, whyNotWriter: async () => undefined }),
+    catalogue: createAutomationCatalogue({
+      database,
+      clock,
+      rights: noRights,
+      whyNotWriter: async () => undefined,
+      refuseAuthor: async () => {},
+      asksAuthors: () => false,
+    }),
     runs,
     scheduler,
     database,

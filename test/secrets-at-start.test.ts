@@ -40,6 +40,11 @@ const wrongUsers: readonly object[] = [
   { passwordHash: 'x', password: secret('password') },
 ];
 const wrongClients: readonly object[] = [{ clientSecret: secret('client secret') }, { secretHash: secret('client secret') }];
+const wrongIssuers: readonly object[] = [
+  { consoleClientId: 'c', consoleClientSecret: { value: secret('console') } },
+  { consoleClientSecret: secret('console') },
+  { groupNames: { [`${secret('group')}\n`]: 'noc' } },
+];
 const wrongStores = [
   `mysql://u:${secret('password')}@127.0.0.1/db`,
   `postgres://u:${secret('password')}@[broken/db`,
@@ -55,6 +60,7 @@ test('R93: no problem of a configuration shows a secret, by check-config or by s
       access: {
         users: wrongUsers.map((more, index) => ({ username: `u${index}`, roles: ['admin'], ...more })),
         clients: wrongClients.map((more, index) => ({ clientId: `c${index}`, roles: [], ...more })),
+        oidc: wrongIssuers.map((more, index) => ({ issuer: `https://i${index}`, audience: 'a', ...more })),
       },
       adapters: wrongAdapters.map((more, index) => ({ name: `a${index}`, kind: 'rest', url: 'http://127.0.0.1:1', ...more })),
     };
@@ -65,6 +71,7 @@ test('R93: no problem of a configuration shows a secret, by check-config or by s
     for (const place of [
       ...wrongUsers.map((_, index) => `access.users[${index}]`),
       ...wrongClients.map((_, index) => `access.clients[${index}]`),
+      ...wrongIssuers.map((_, index) => `access.oidc[${index}]`),
       ...wrongAdapters.map((_, index) => `adapters[${index}]`),
       'store.url',
     ])

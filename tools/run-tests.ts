@@ -20,6 +20,8 @@ import type { FileEnd, NextFile } from './test-process.ts';
 const { values } = parseArgs({
   options: { unit: { type: 'boolean', default: false }, all: { type: 'boolean', default: false } },
 });
+/** Random histories that `test/involved-histories.test.ts` plays on each store. */
+if (values.all) process.env['HISTORIES'] ??= '25';
 /** Tests of units start no gateway, except in their own process. */
 if (!values.unit) process.env['TESTED_PROGRAM'] = await builtProgram();
 /** These files measure their process, so each has one of its own. */

@@ -8,6 +8,7 @@ const words: Readonly<Record<string, string>> = {
   used: 'That login has ended already. Log in again.',
   refused: 'The login service refused the login.',
   'not-valid': 'The gateway does not accept the answer of the login service. Its log says why.',
+  blocked: 'The operator of the gateway has blocked your account.',
   'too-large': 'Your account has more groups than a session can hold. The operator can let the login service name fewer.',
   throttled: 'Too many logins from your address have failed. Wait a while, then try again.',
   'wrong-address': 'The gateway does not know the address of this page as its own. The operator sets server.publicUrl.',
@@ -16,6 +17,12 @@ const words: Readonly<Record<string, string>> = {
 /** What went wrong with a login by an issuer, by the reason that the gateway gave. Any other reason has the same words. */
 export function failureWords(reason: string): string {
   return Object.hasOwn(words, reason) ? (words[reason] ?? '') : 'The login failed. Try again later.';
+}
+
+/** What a person has to know of a login that succeeded; undefined for a notice that the console does not know. */
+export function noticeWords(notice: string): string | undefined {
+  if (notice !== 'groups-left-out') return undefined;
+  return 'You are logged in, without your groups: the login service left them out, as you have too many. The operator can let it name fewer.';
 }
 
 /** The address that begins a login. `to`: the page to open after it. */

@@ -99,6 +99,46 @@ test('an invisible character is shown by its number, and line breaks stay', () =
   assert.equal(seenText('a\u202egnp.exe\u0007\r\n\tü'), 'a⟨U+202E⟩gnp.exe⟨U+0007⟩\r\n\tü');
 });
 
+test('each character that shows nothing is shown by its number: ignorable ones, and blanks but the space', () => {
+  const numbers = [
+    '00A0',
+    '00AD',
+    '034F',
+    '061C',
+    '115F',
+    '1160',
+    '1680',
+    '17B4',
+    '180E',
+    '2003',
+    '200B',
+    '200D',
+    '2028',
+    '202F',
+    '205F',
+    '2060',
+    '2064',
+    '206F',
+    '2800',
+    '3000',
+    '3164',
+    'FE0F',
+    'FEFF',
+    'FFA0',
+    'FFF9',
+    '1BCA0',
+    '1D159',
+    '1D173',
+    'E0001',
+    'E0041',
+    'E0100',
+  ];
+  for (const number of numbers)
+    assert.equal(seenText(`a${String.fromCodePoint(Number.parseInt(number, 16))}b`), `a⟨U+${number}⟩b`);
+  assert.equal(seenText('a \ud800b'), 'a ⟨U+D800⟩b');
+  for (const plain of ['a b', 'é', '漢字', '👍', '́']) assert.equal(seenText(plain), plain);
+});
+
 test('a task has its names, and an error the last part of its type', () => {
   assert.deepEqual(taskNames('/do/0/all/do/1/a~1b'), ['all', 'a/b']);
   assert.equal(errorKind('urn:orchestration-gateway:errors:outcome-unknown'), 'outcome-unknown');

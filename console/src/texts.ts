@@ -30,15 +30,15 @@ function spanText(milliseconds: number): string {
 }
 
 /**
- * Characters that change how others look, or that are invisible: controls but line breaks and tabs, and those of the direction of text. Each
- * is shown by its number, so that a text says what it is.
+ * Characters that change how others look, or that are invisible. Those are controls but line breaks and tabs, and those of
+ * the direction of text. A font may leave others out. Every blank but the space is one of them. Each is shown by its number, so that a text says what it is.
  */
-// oxlint-disable-next-line no-control-regex
-const unseen = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
+const unseen =
+  /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Cf}\p{Cs}\p{Zl}\p{Zp}[\p{Zs}--[ ]][\p{Cc}--[\n\r\t]]\u2800\u{1d159}]/gv;
 
 /** A text whose unseen characters are seen, such as `⟨U+202E⟩`. */
 export function seenText(text: string): string {
-  return text.replaceAll(unseen, (sign) => `⟨U+${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
+  return text.replaceAll(unseen, (sign) => `⟨U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
 }
 
 /** The names on the way to a task: `prepareDevices / checkSync` for `/do/0/prepareDevices/do/0/checkSync`. */

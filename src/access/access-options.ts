@@ -1,3 +1,4 @@
+import type { Secret } from '#base/secret.ts';
 import type { Operation } from './operations.ts';
 import type { CustomRole, RoleName } from './principal.ts';
 
@@ -9,6 +10,12 @@ export interface AccessOptions {
   readonly clients: readonly ClientOptions[];
   readonly oidc: readonly IssuerOptions[];
   readonly roles: readonly CustomRoleOptions[];
+  /** Roles of the members of a group. */
+  readonly groupRoles: Readonly<Record<string, readonly RoleName[]>>;
+  /** Ids of the principals that are one person, by a name for people. */
+  readonly persons: Readonly<Record<string, readonly string[]>>;
+  /** Ids of principals that may do nothing. */
+  readonly blocked: readonly string[];
 }
 
 /** A role that the operator defines. It adds rights to those of the specification's roles, and takes none. */
@@ -64,6 +71,8 @@ export interface ClientOptions {
   readonly secretHash: string;
   readonly roles: readonly RoleName[];
   readonly groups: readonly string[];
+  /** Milliseconds; in place of `AccessOptions.tokenLifetime`. */
+  readonly tokenLifetime?: number;
 }
 
 /** An OpenID Connect issuer whose tokens are accepted. A claim name may be a dotted path such as `realm_access.roles`. */
@@ -72,11 +81,15 @@ export interface IssuerOptions {
   readonly audience: string;
   readonly rolesClaim: string;
   readonly groupsClaim: string;
+  /** The groups that values of the claim are. Absent: each value is the name of a group. */
+  readonly groupNames?: Readonly<Record<string, string>>;
   readonly algorithms: readonly SignatureAlgorithm[];
   /** Milliseconds after a token for which its roles and groups count where its person is absent; 0: they never do. */
   readonly remember: number;
-  /** The id under which the console is a public client of the issuer. Absent: people cannot log in by it. */
+  /** The id under which the console is a client of the issuer. Absent: people cannot log in by it. */
   readonly consoleClientId?: string;
+  /** Absent: the console is a public client. */
+  readonly consoleClientSecret?: Secret;
 }
 
 /**

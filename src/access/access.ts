@@ -5,7 +5,7 @@ import type { Database } from '#database/database.ts';
 import type { AccessOptions } from './access-options.ts';
 import { createAccessRules } from './access-rules.ts';
 import { type AccessWatcher, noAccessWatcher } from './access-watcher.ts';
-import { type Authenticate, createAuthenticate } from './authenticate.ts';
+import { type Authenticate, type AuthenticateAgain, createAuthenticate } from './authenticate.ts';
 import { createBasicAuthenticator } from './basic-authenticator.ts';
 import { createCredentialCheck } from './credential-check.ts';
 import { createGatewayTokens } from './gateway-tokens.ts';
@@ -18,8 +18,7 @@ import { createLoginThrottleStore } from './login-throttle-store.ts';
 import type { IssuerFetch } from './oidc-discovery.ts';
 import type { matchesPassword } from './password-hash.ts';
 import { createPasswordVerifier } from './password-verifier.ts';
-import type { PrincipalNow } from './people.ts';
-import type { Principal } from './principal.ts';
+import { createPrincipals, type Principals } from './principals.ts';
 import { createRevocations } from './revocations.ts';
 import { createRevokedTokenStore } from './revoked-token-store.ts';
 import { createSessionCookie } from './session-cookie.ts';
@@ -35,21 +34,13 @@ const maintenanceInterval = 60_000;
 const revocationsKeptFor = 3_600_000;
 
 /** Access control: authenticators, sessions, and the state that they keep in the store. */
-export interface Access extends Sessions {
+export interface Access extends Sessions, Principals {
   readonly authenticate: Authenticate;
+  readonly authenticateAgain: AuthenticateAgain;
   /** Logins of people by an OIDC issuer. */
   readonly issuerLogins: IssuerLogins;
   /** The name of the session cookie. */
   readonly cookieName: string;
-  /**
-   * The user or client of that name, with its roles and groups in the configuration in force. For calls that no request brings,
-   * such as the run of a schedule. `undefined` if the configuration has no such user or client.
-   */
-  principalNamed(username: string): Principal | undefined;
-  /** A user or client of the configuration in force, or a person of an issuer, as the last token said it. Rejects with `store-unavailable`. */
-  readonly principalNow: PrincipalNow;
-  /** All known principals, as they are now. Rejects with `store-unavailable`. */
-  knownPrincipals(): Promise<readonly Principal[]>;
   /** Puts the new configuration in force and drops every cached verdict. Throws and changes nothing if a hash cannot be read. */
   reload(config: AccessOptions): void;
   close(): Promise<void>;
@@ -101,15 +92,19 @@ export async function createAccess({
   const bearer = createTokenAuthenticator({ rules, tokens, revocations, clock, log, persons });
   const basic = createBasicAuthenticator({ rules, check, clock });
 
+  const principals = createPrincipals(rules, persons);
+  const authenticators = { basic, tokens: bearer, cacheKey: createCacheKey(), isGone: principals.isGone };
+
   const maintenance = maintain(log, async () => {
-    await keys.maintain(current.tokenLifetime);
+    await keys.maintain(current.longestToken);
     await revokedTokens.purge(clock.now() - revocationsKeptFor);
     await Promise.all([throttle.purge(), persons.purge()]);
   });
 
   return {
     ...createSessions({ rules, check, tokens, revocations, clock, ended: (jti) => bearer.end(jti), sessionCookie }),
-    authenticate: createAuthenticate({ basic, tokens: bearer, cacheKey: createCacheKey(), watcher, sessionCookie }),
+    ...createAuthenticate({ ...authenticators, watcher, sessionCookie }),
+    ...principals,
     issuerLogins: createIssuerLogins({
       rules,
       tokens,
@@ -124,9 +119,6 @@ export async function createAccess({
       watcher,
     }),
     cookieName: sessionCookie.name,
-    principalNamed: (username) => current.accounts.named(username)?.principal,
-    knownPrincipals: async () => [...current.accounts.principals(), ...(await persons.all())],
-    principalNow: async (id) => current.accounts.named(id)?.principal ?? (await persons.find(id)),
     reload(next) {
       current = createAccessRules({ config: next, fetch, clock, log, previous: current });
       bearer.clear();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { accessConfig } from '../../test/support/gateway/access.ts';
 import type { AccessOptions } from './access-options.ts';
 import { createAccounts } from './accounts.ts';
 import { formatPasswordHash } from './password-hash.ts';
@@ -15,7 +16,7 @@ function configWith(...memories: number[]): AccessOptions {
     roles: [],
     groups: [],
   }));
-  return { tokenLifetime: 1, users, clients: [], oidc: [], roles: [] };
+  return accessConfig({ users: {}, clients: {}, more: { users } });
 }
 
 test('unknown names have the hash costs of the known ones, in their proportions, and each name always the same', () => {
@@ -62,4 +63,37 @@ test('a name finds the user or client that has it', () => {
   assert.equal(accounts.named('user0')?.kind, 'user');
   assert.equal(accounts.named('reporting')?.kind, 'client');
   for (const name of ['user1', '', '__proto__']) assert.equal(accounts.named(name), undefined);
+});
+
+test('an account that is blocked is found as configured alone, and its name stays taken', () => {
+  const accounts = createAccounts(
+    accessConfig({ users: { ann: ['admin'] }, clients: { robot: [] }, more: { blocked: ['ann', 'robot'] } }),
+  );
+  assert.deepEqual(
+    [accounts.find('user', 'ann'), accounts.named('ann'), accounts.find('client', 'robot'), accounts.principals()],
+    [undefined, undefined, undefined, []],
+  );
+  assert.equal(accounts.configured('user', 'ann')?.principal.username, 'ann');
+  assert.equal(accounts.isTaken('ANN'), true);
+});
+
+test('users and clients have the roles of their groups, each once', () => {
+  const groupRoles = { noc: ['engineering', 'admin'], other: ['apiread'], toString: ['apiread'] } as const;
+  const clients = [{ clientId: 'robot', secretHash: hashWith(64, 1), roles: [], groups: ['noc', 'constructor'] }];
+  const accounts = createAccounts(accessConfig({ users: { ann: ['admin'] }, more: { groupRoles, clients } }));
+  assert.deepEqual(accounts.named('ann')?.principal.roles, ['admin', 'engineering']);
+  assert.deepEqual(accounts.named('robot')?.principal.roles, ['engineering', 'admin']);
+});
+
+test('a client has its own lifetime of tokens, and any other account that of all', () => {
+  const client = { clientId: 'robot', secretHash: hashWith(64, 1), roles: [], groups: [] };
+  const clients = [
+    { ...client, tokenLifetime: 7 },
+    { ...client, clientId: 'other' },
+  ];
+  const accounts = createAccounts(accessConfig({ more: { clients } }));
+  assert.deepEqual(
+    ['robot', 'other', 'admin'].map((name) => accounts.named(name)?.tokenLifetime),
+    [7, 3_600_000, 3_600_000],
+  );
 });

@@ -1,5 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import type { AccessOptions } from './access-options.ts';
+import { foldedName } from './folded-name.ts';
+import { rolesOfGroups } from './oidc-claims.ts';
 import { defaultHashParameters, type HashParameters, type PasswordHash, parsePasswordHash } from './password-hash.ts';
 import type { Principal, RoleName } from './principal.ts';
 
@@ -12,14 +14,17 @@ export interface Account {
   readonly hash: PasswordHash;
   /** Changes with the password. A token with another fingerprint was issued before the password changed. */
   readonly fingerprint: string;
+  /** Milliseconds for which a token or session of it is valid. */
+  readonly tokenLifetime: number;
 }
 
-/** The accounts of one configuration. */
+/** The accounts of one configuration. `access.blocked` blocks some of them: only `configured`, `isTaken` and `decoy` know these. */
 export interface Accounts {
   find(kind: AccountKind, name: string): Account | undefined;
+  configured(kind: AccountKind, name: string): Account | undefined;
   /** The user or client of that name: users and clients share one set of names. */
   named(name: string): Account | undefined;
-  /** All users and clients. */
+  /** All users and clients that are not blocked. */
   principals(): readonly Principal[];
   /** Whether a user or client has that name, or one that looks like it: without regard to case, width and white space at the ends. */
   isTaken(name: string): boolean;
@@ -35,24 +40,34 @@ export interface Accounts {
  * first.
  */
 export function createAccounts(config: AccessOptions): Accounts {
-  const users = new Map(config.users.map((user) => [user.username, accountOf('user', user.username, user.passwordHash, user)]));
+  const { tokenLifetime, groupRoles } = config;
+  const users = new Map(
+    config.users.map((user) => {
+      const { username: name, passwordHash: hash } = user;
+      return [name, accountOf({ kind: 'user', name, hash, tokenLifetime, ...grantsOf(user, groupRoles) })];
+    }),
+  );
   const clients = new Map(
-    config.clients.map((client) => [client.clientId, accountOf('client', client.clientId, client.secretHash, client)]),
+    config.clients.map((client) => {
+      const { clientId: name, secretHash: hash } = client;
+      return [name, accountOf({ kind: 'client', name, hash, tokenLifetime, ...client, ...grantsOf(client, groupRoles) })];
+    }),
   );
   const byKind = { user: users, client: clients };
-  const looks = new Set([...users.keys(), ...clients.keys()].map(lookOf));
+  const blocked = new Set(config.blocked);
+  const unlessBlocked = (account: Account | undefined): Account | undefined =>
+    account === undefined || blocked.has(account.principal.id) ? undefined : account;
+  const looks = new Set([...users.keys(), ...clients.keys()].map(foldedName));
   const decoyFor = { user: createDecoys(users), client: createDecoys(clients) };
   return {
-    find: (kind, name) => byKind[kind].get(name),
-    named: (name) => users.get(name) ?? clients.get(name),
-    principals: () => [...users.values(), ...clients.values()].map(({ principal }) => principal),
-    isTaken: (name) => looks.has(lookOf(name)),
+    find: (kind, name) => unlessBlocked(byKind[kind].get(name)),
+    configured: (kind, name) => byKind[kind].get(name),
+    named: (name) => unlessBlocked(users.get(name) ?? clients.get(name)),
+    principals: () =>
+      [...users.values(), ...clients.values()].map(({ principal }) => principal).filter(({ id }) => !blocked.has(id)),
+    isTaken: (name) => looks.has(foldedName(name)),
     decoy: (kind, name) => decoyFor[kind](name),
   };
-}
-
-function lookOf(name: string): string {
-  return name.normalize('NFKC').trim().toLowerCase();
 }
 
 interface Grants {
@@ -60,11 +75,23 @@ interface Grants {
   readonly groups: readonly string[];
 }
 
-function accountOf(kind: AccountKind, name: string, hashText: string, { roles, groups }: Grants): Account {
+/** What the configuration gives an account, and what its groups give it. */
+function grantsOf({ roles, groups }: Grants, groupRoles: AccessOptions['groupRoles']): Grants {
+  return { roles: [...new Set([...roles, ...rolesOfGroups(groups, groupRoles)])], groups };
+}
+
+function accountOf({
+  kind,
+  name,
+  hash: hashText,
+  roles,
+  groups,
+  tokenLifetime,
+}: Grants & Pick<Account, 'kind' | 'tokenLifetime'> & { readonly name: string; readonly hash: string }): Account {
   const hash = parsePasswordHash(hashText);
   if (hash === undefined) throw new Error(`The hash of ${kind} ${name} is not an argon2id PHC string.`);
   const fingerprint = createHash('sha256').update(hashText).digest('base64url').slice(0, 22);
-  return { kind, principal: Object.freeze({ id: name, username: name, roles, groups }), hash, fingerprint };
+  return { kind, principal: Object.freeze({ id: name, username: name, roles, groups }), hash, fingerprint, tokenLifetime };
 }
 
 /**

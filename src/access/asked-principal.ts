@@ -7,7 +7,7 @@ export interface AskedPrincipal {
 }
 
 interface KnownPrincipals {
-  /** See `Access`. */
+  /** See `Principals`. */
   readonly principalNamed: (username: string) => Principal | undefined;
   readonly customRoles: readonly CustomRole[];
 }
@@ -28,7 +28,7 @@ export function findAskedPrincipal(
   if (name !== undefined) {
     const principal = principalNamed(name);
     if (principal !== undefined) return { principal };
-    const detail = 'is no user or client of the configuration; for a caller of an issuer give its roles';
+    const detail = 'is no user or client of the configuration, or is blocked; for a caller of an issuer give its roles';
     return { problems: [{ pointer: '/principal', detail }] };
   }
   const known: readonly string[] = [...builtInRoles, ...customRoles];

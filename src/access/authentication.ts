@@ -5,6 +5,8 @@ export interface Authentication {
   readonly principal: Principal;
   /** `bearer` and `session`: a token of the gateway, in the `Authorization` header or the cookie. `oidc`: a token of an issuer. */
   readonly via: 'basic' | 'bearer' | 'session' | 'oidc';
+  /** Of `basic`: `Account.fingerprint` when the password was verified. */
+  readonly fingerprint?: string;
 }
 
 /** Where a request came from. */

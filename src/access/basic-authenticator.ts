@@ -1,5 +1,6 @@
 import type { Clock } from '#base/clock.ts';
 import type { AccessRules } from './access-rules.ts';
+import type { Account } from './accounts.ts';
 import type { Authentication } from './authentication.ts';
 import type { CredentialCheck } from './credential-check.ts';
 import { credentialsWrong } from './unauthenticated.ts';
@@ -24,6 +25,8 @@ export interface BasicAuthenticator {
   cached(key: string): Authentication | undefined;
   /** Rejects with 401 for a wrong password and for an unknown user alike; with 400, 429 or 503 as the credential check does. */
   verify(credentials: BasicCredentials, key: string): Promise<Authentication>;
+  /** The caller as it is now; undefined where its password has changed since, or it is gone. No password is computed. */
+  again(authentication: Authentication): Authentication | undefined;
   clear(): void;
 }
 
@@ -59,10 +62,19 @@ export function createBasicAuthenticator({ rules, check, clock }: BasicAuthentic
       const startedWith = rules();
       const account = await check({ kind: 'user', ...credentials }, startedWith.accounts);
       if (account === undefined) throw credentialsWrong();
-      const authentication = Object.freeze({ principal: account.principal, via: 'basic' } as const);
+      const authentication = authenticationOf(account);
       if (startedWith === rules()) cache.set(key, { authentication, usedAt: clock.monotonic() });
       return authentication;
     },
+    again(authentication) {
+      const account = rules().accounts.find('user', authentication.principal.id);
+      if (account?.principal === authentication.principal) return authentication;
+      return account?.fingerprint === authentication.fingerprint ? account && authenticationOf(account) : undefined;
+    },
     clear: () => cache.clear(),
   };
+}
+
+function authenticationOf({ principal, fingerprint }: Account): Authentication {
+  return Object.freeze({ principal, via: 'basic', fingerprint });
 }

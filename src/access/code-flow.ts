@@ -1,5 +1,6 @@
 import type { JWTPayload } from 'jose';
 import * as oauth from 'oauth4webapi';
+import type { Secret } from '#base/secret.ts';
 import { type ClaimRules, clockTolerance, verifiedClaims } from './issuer-claims.ts';
 import { LoginFailed } from './login-failure.ts';
 import { addressIn, type IssuerFetch, requestOptions } from './oidc-discovery.ts';
@@ -99,9 +100,10 @@ async function exchangeCode({
 }: CodeGrant): Promise<string> {
   const allowed = { ...server, id_token_signing_alg_values_supported: [...issuer.algorithms] };
   const client: oauth.Client = { client_id: clientId, [oauth.clockTolerance]: clockTolerance };
+  const authentication = clientAuthentication(server, issuer.consoleClientSecret);
   const options = requestOptions(issuer.issuer, fetch);
   const response = await oauth
-    .authorizationCodeGrantRequest(allowed, client, oauth.None(), reply, redirectUri, verifier, options)
+    .authorizationCodeGrantRequest(allowed, client, authentication, reply, redirectUri, verifier, options)
     .catch(() => {
       throw new LoginFailed('issuer-unavailable', 'the token endpoint gave no usable reply');
     });
@@ -115,6 +117,15 @@ async function exchangeCode({
       throw new LoginFailed(status >= 500 ? 'issuer-unavailable' : 'not-valid', `the token endpoint answered ${status}${code}`);
     throw notValid(idTokenFault(error) ?? textOf(error));
   }
+}
+
+/** How the console proves itself to the token endpoint. HTTP Basic is what an issuer takes that names no method (OpenID Connect Discovery 1.0). */
+function clientAuthentication(server: oauth.AuthorizationServer, secret: Secret | undefined): oauth.ClientAuth {
+  if (secret === undefined) return oauth.None();
+  const { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] } = server;
+  if (methods.includes('client_secret_basic')) return oauth.ClientSecretBasic(secret.reveal());
+  if (methods.includes('client_secret_post')) return oauth.ClientSecretPost(secret.reveal());
+  throw new LoginFailed('issuer-unavailable', 'its discovery document lists no way to send a client secret');
 }
 
 function notValid(reason: string): LoginFailed {

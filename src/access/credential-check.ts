@@ -61,7 +61,9 @@ export function createCredentialCheck({ throttle, verifier, log, watcher }: Cred
     }
     // Only configured names are logged: another name may be a password that somebody typed into the wrong field.
     const origin = { sourceAddress, ...(requestId === undefined ? {} : { requestId }) };
-    log.warn('login failed', account === undefined ? origin : { ...origin, principal: name });
+    const named = accounts.configured(kind, name) === undefined ? {} : { principal: name };
+    const isBlocked = account === undefined && 'principal' in named;
+    log.warn('login failed', { ...origin, ...named, ...(isBlocked && { reason: 'blocked' }) });
     return undefined;
   };
 

@@ -10,7 +10,7 @@ import type { KnownPersons } from './known-persons.ts';
 import { type LoginBinding, type LoginCookie, type LoginState, loginSeconds } from './login-binding.ts';
 import { asLoginFailed, LoginFailed, type LoginFailure } from './login-failure.ts';
 import type { LoginThrottle } from './login-throttle.ts';
-import { principalOfClaims } from './oidc-claims.ts';
+import { areNamesLeftOut, groupValues, namesIn } from './oidc-claims.ts';
 import type { IssuerFetch } from './oidc-discovery.ts';
 import type { Principal } from './principal.ts';
 import type { RevokedTokenStore } from './revoked-token-store.ts';
@@ -43,8 +43,11 @@ export interface IssuerLogins {
   issuers(): readonly string[];
   /** Resolves with the address at the issuer, and the `Set-Cookie` value that binds the login. Rejects with LoginFailed or 503. */
   begin(start: LoginStart): Promise<{ readonly location: string; readonly cookie: string }>;
-  /** Resolves with the session as a `Set-Cookie` value, and where the person wanted to go. Rejects with LoginFailed, 429 or 503. */
-  finish(back: LoginReturn): Promise<{ readonly to: string; readonly cookie: string }>;
+  /**
+   * Resolves with the session as a `Set-Cookie` value, and where the person wanted to go. Rejects with LoginFailed, 429 or 503.
+   * `areGroupsLeftOut`: the session has no groups, because the issuer left them out of the token.
+   */
+  finish(back: LoginReturn): Promise<{ readonly to: string; readonly cookie: string; readonly areGroupsLeftOut: boolean }>;
 }
 
 interface IssuerLoginsOptions {
@@ -93,7 +96,7 @@ export function createIssuerLogins(options: IssuerLoginsOptions): IssuerLogins {
     },
 
     async finish(back) {
-      const { sourceAddress, requestId, tried } = back;
+      const { sourceAddress, requestId } = back;
       const startedWith = rules();
       const origin = { sourceAddress, ...(requestId === undefined ? {} : { requestId }) };
       let state: LoginState | undefined;
@@ -101,11 +104,10 @@ export function createIssuerLogins(options: IssuerLoginsOptions): IssuerLogins {
         const binding = loginCookie.read(back.cookie);
         state = stateOf(binding, back.reply);
         const returned = await readReturn(back, binding, state, startedWith, clock);
-        const { cookie, principal } = await loggedIn(returned, sourceAddress, startedWith, options);
-        tried?.(principal);
-        tokenLog.accepted(origin, principal, startedWith);
+        const { cookie, principal, areGroupsLeftOut } = await loggedIn(returned, { ...back, rules: startedWith }, options);
+        tokenLog.accepted(origin, { principal, areGroupsLeftOut }, startedWith);
         watcher.credentialsChecked('issuer', 'ok');
-        return { to: state.to, cookie };
+        return { to: state.to, cookie, areGroupsLeftOut };
       } catch (error) {
         const failed = asLoginFailed(error, state?.to ?? '');
         if (failed === undefined) throw error;
@@ -190,22 +192,23 @@ async function readReturn(
 /** Counts a failure at the issuer against the address, so that no caller makes the gateway ask the issuer without end. */
 async function loggedIn(
   returned: Returned,
-  sourceAddress: string,
-  rules: AccessRules,
+  { sourceAddress, tried, rules }: Pick<LoginReturn, 'sourceAddress' | 'tried'> & { readonly rules: AccessRules },
   options: IssuerLoginsOptions,
-): Promise<{ readonly cookie: string; readonly principal: Principal }> {
+): Promise<Omit<LoggedInPerson, 'holder'> & { readonly cookie: string }> {
   const { throttle, ended, tokens, sessionCookie } = options;
   const { id, expiresAt } = returned.state;
   const endedId = `login:${id}`;
   const attempt = await throttle.admit({ sourceAddress });
   try {
     if ((await ended.among([endedId])).has(endedId)) throw alreadyEnded();
-    const { holder, principal } = await personOf(returned, rules, options);
+    const { holder, ...person } = await personOf(returned, rules, options);
+    tried?.(person.principal);
+    if (rules.isBlocked(person.principal.id)) throw new LoginFailed('blocked', 'access.blocked has the person');
     const { token, lifetimeSeconds } = await tokens.issue(holder, rules.tokenLifetime);
     if (!tokenFits(token)) throw new LoginFailed('too-large', 'its roles and groups do not fit into a cookie');
     if (!(await ended.add(endedId, expiresAt))) throw alreadyEnded();
     await attempt.succeeded();
-    return { cookie: sessionCookie.write({ token, lifetimeSeconds }), principal };
+    return { cookie: sessionCookie.write({ token, lifetimeSeconds }), ...person };
   } catch (error) {
     // An issuer that is away says nothing about the person.
     if (asLoginFailed(error, '')?.reason === 'issuer-unavailable') await attempt.abandoned();
@@ -217,22 +220,30 @@ function alreadyEnded(): LoginFailed {
   return new LoginFailed('used', 'it has ended already');
 }
 
+interface LoggedInPerson {
+  readonly holder: TokenHolder;
+  readonly principal: Principal;
+  readonly areGroupsLeftOut: boolean;
+}
+
 /** Exchanges the code, and reads who the person is from the ID token. */
 async function personOf(
   { issuer: { issuer, keys, fingerprint, clientId }, binding, state, ...returned }: Returned,
   rules: AccessRules,
   { fetch, clock, persons }: IssuerLoginsOptions,
-): Promise<{ readonly holder: TokenHolder; readonly principal: Principal }> {
+): Promise<LoggedInPerson> {
   const verifier = binding.verifierOf(state.id);
   const nonce = binding.nonceOf(state.id);
   const claims = await identify({ ...returned, issuer, keys, clientId, verifier, nonce, fetch, clock });
-  const { accounts, customRoles } = rules;
-  const isTaken = (name: string): boolean => accounts.isTaken(name);
-  const principal = principalOfClaims(claims, { ...issuer, customRoles, isTaken });
+  const principal = rules.principalOf(claims, issuer);
   if (principal?.subject === undefined) throw new LoginFailed('not-valid', 'the ID token has an unusable name');
-  await persons.note(issuer, principal, claims);
+  if (!rules.isBlocked(principal.id)) await persons.note(issuer, principal, claims);
   const { preferred_username: preferred } = claims;
-  const { subject: name, roles, groups } = principal;
-  const known = { kind: 'oidc', name, fingerprint, issuer: issuer.issuer, roles, groups } as const;
-  return { holder: typeof preferred === 'string' ? { ...known, preferred } : known, principal };
+  const named = namesIn(claims, issuer.rolesClaim);
+  // What groups give is added for each request, by the configuration in force.
+  const roles = principal.roles.filter((role) => named.includes(role));
+  const groups = groupValues(namesIn(claims, issuer.groupsClaim), issuer.groupNames);
+  const known = { kind: 'oidc', name: principal.subject, fingerprint, issuer: issuer.issuer, roles, groups } as const;
+  const holder = typeof preferred === 'string' ? { ...known, preferred } : known;
+  return { holder, principal, areGroupsLeftOut: areNamesLeftOut(claims, issuer) };
 }

@@ -22,7 +22,8 @@ interface RememberedClaims {
 
 export interface KnownPersonStore {
   find(id: string): Promise<KnownPerson | undefined>;
-  all(): Promise<readonly KnownPerson[]>;
+  /** Those seen last. */
+  list(limit: number): Promise<readonly KnownPerson[]>;
   /** Replaces what an older token said. A newer one stays. */
   keep(person: KnownPerson): Promise<void>;
   /** Deletes the persons whose last token is older than that time, in milliseconds since the epoch. */
@@ -35,7 +36,10 @@ export function createKnownPersonStore({ query, read }: Database): KnownPersonSt
       const row = await read.selectFrom('known_person').selectAll().where('id', '=', id).executeTakeFirst();
       return row && personOf(row);
     },
-    all: async () => (await read.selectFrom('known_person').selectAll().execute()).map(personOf),
+    async list(limit) {
+      const rows = await read.selectFrom('known_person').selectAll().orderBy('seen_at', 'desc').limit(limit).execute();
+      return rows.map(personOf);
+    },
     async keep({ id, seenAt, claims }) {
       const row = { seen_at: seenAt, claims: JSON.stringify(claims) };
       await query

@@ -42,7 +42,7 @@ async function open(t: TestContext, store: TestStore): Promise<Opened> {
     clock,
     async sees(more) {
       const claims = { iss: issuer.issuer, sub: '4711', iat: Math.floor(clock.now() / 1_000), ...more };
-      const principal = principalOfClaims(claims, { ...issuer, customRoles: [], isTaken: () => false });
+      const principal = principalOfClaims(claims, { ...issuer, groupRoles: {}, customRoles: [], isTaken: () => false });
       assert.ok(principal);
       await create().note(issuer, principal, claims);
     },
@@ -110,6 +110,37 @@ eachStore((store) => {
     }
     reload(accessConfig({ oidc: [issuer] }));
     assert.deepEqual((await persons.find(id))?.roles, ['admin']);
+  });
+
+  test('people of issuers are listed as they are found, without those who are blocked or were not seen for too long', async (t) => {
+    const { persons, clock, sees, reload } = await open(t, store);
+    await sees({ sub: 'early', roles: ['admin'] });
+    clock.advance(20 * day);
+    await sees({ sub: '4712', groups: ['noc'] });
+    await sees({ roles: ['admin'] });
+    const names = async () => (await persons.all()).map(({ subject = '' }) => subject).toSorted();
+    assert.deepEqual(await names(), ['4711', '4712', 'early']);
+    clock.advance(11 * day);
+    assert.deepEqual(await names(), ['4711', '4712']);
+    const groupRoles = { noc: ['other'] } as const;
+    reload(accessConfig({ oidc: [issuer], more: { blocked: [id], groupRoles } }));
+    assert.deepEqual(
+      (await persons.all()).map(({ subject, roles }) => [subject, roles]),
+      [['4712', ['other']]],
+    );
+    assert.equal(await persons.find(id), undefined);
+    reload(accessConfig());
+    assert.deepEqual(await persons.all(), []);
+  });
+
+  test('groups that were remembered have the names and the roles of the configuration in force', async (t) => {
+    const { persons, sees, reload } = await open(t, store);
+    await sees({ groups: ['guid', 'noc'] });
+    reload(
+      accessConfig({ oidc: [{ ...issuer, groupNames: { guid: 'leads' } }], more: { groupRoles: { leads: ['engineering'] } } }),
+    );
+    const { groups, roles } = (await persons.find(id)) ?? {};
+    assert.deepEqual([groups, roles], [['leads'], ['engineering']]);
   });
 
   test('no text that is not the id of a person finds one', async (t) => {

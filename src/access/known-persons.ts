@@ -4,7 +4,7 @@ import type { Log } from '#base/log.ts';
 import type { IssuerOptions } from './access-options.ts';
 import type { AccessRules } from './access-rules.ts';
 import type { KnownPerson, KnownPersonStore } from './known-person-store.ts';
-import { areGroupsLeftOut, namesIn, principalOfClaims } from './oidc-claims.ts';
+import { areNamesLeftOut, namesIn } from './oidc-claims.ts';
 import type { PrincipalNow } from './people.ts';
 import { issuerOfId, type Principal } from './principal.ts';
 import { createVerifiedCache } from './verified-cache.ts';
@@ -21,7 +21,7 @@ export interface KnownPersons {
   note(issuer: IssuerOptions, principal: Principal, claims: JWTPayload): Promise<void>;
   /** Rejects with `store-unavailable`. */
   readonly find: PrincipalNow;
-  /** Everyone whose last token counts still. Rejects with `store-unavailable`. */
+  /** At most a thousand, those seen last. Rejects with `store-unavailable`. */
   all(): Promise<readonly Principal[]>;
   purge(): Promise<void>;
 }
@@ -37,23 +37,16 @@ interface KnownPersonsOptions {
 export function createKnownPersons({ rules, store, clock, log, isShort }: KnownPersonsOptions): KnownPersons {
   /** By id: the time of the newest token that this process has kept. */
   const kept = createVerifiedCache<number>({ entries: 10_000 });
-  const principalOf = ({ id, seenAt, claims: { readFrom, ...claims } }: KnownPerson): Principal | undefined => {
-    const { issuers, accounts, customRoles } = rules();
-    const issuer = issuers.get(issuerOfId(id) ?? '')?.issuer;
+  const principalNow = ({ id, seenAt, claims: { readFrom, ...claims } }: KnownPerson): Principal | undefined => {
+    const issuer = trusted(rules(), id);
     if (issuer === undefined || clock.now() - seenAt > issuer.remember) return undefined;
     if (readFrom[0] !== issuer.rolesClaim || readFrom[1] !== issuer.groupsClaim) return undefined;
-    const isTaken = (name: string): boolean => accounts.isTaken(name);
-    return principalOfClaims(claims, {
-      issuer: issuer.issuer,
-      rolesClaim: 'roles',
-      groupsClaim: 'groups',
-      customRoles,
-      isTaken,
-    });
+    return rules().principalOf(claims, { ...issuer, rolesClaim: 'roles', groupsClaim: 'groups' });
   };
   return {
-    async note({ rolesClaim, groupsClaim }, { id, subject = '' }, claims) {
-      if (claims.iat === undefined || areGroupsLeftOut(claims, groupsClaim) || isShort()) return;
+    async note(issuer, { id, subject = '' }, claims) {
+      const { rolesClaim, groupsClaim } = issuer;
+      if (claims.iat === undefined || areNamesLeftOut(claims, issuer) || isShort()) return;
       // The clock of an issuer may be ahead; a time in the future would outlast the tokens after it.
       const seenAt = Math.min(claims.iat * 1_000, clock.now());
       if (seenAt <= (kept.get(id) ?? -Infinity)) return;
@@ -73,14 +66,24 @@ export function createKnownPersons({ rules, store, clock, log, isShort }: KnownP
       }
     },
     async find(id) {
-      // The store has persons of issuers alone.
-      const known = issuerOfId(id) === undefined ? undefined : await store.find(id);
-      return known && principalOf(known);
+      if (trusted(rules(), id) === undefined) return undefined;
+      const known = await store.find(id);
+      return known && principalNow(known);
     },
-    all: async () => (await store.all()).flatMap((known) => principalOf(known) ?? []),
+    async all() {
+      if (rules().issuers.size === 0) return [];
+      return (await store.list(listedAtMost)).flatMap((known) => principalNow(known) ?? []);
+    },
     async purge() {
       const longest = Math.max(0, ...[...rules().issuers.values()].map(({ issuer }) => issuer.remember));
       await store.purge(clock.now() - longest);
     },
   };
+}
+
+const listedAtMost = 1_000;
+
+/** The issuer of the person; undefined where the person is gone. */
+function trusted({ issuers, isGone }: AccessRules, id: string): IssuerOptions | undefined {
+  return isGone(id) ? undefined : issuers.get(issuerOfId(id) ?? '')?.issuer;
 }

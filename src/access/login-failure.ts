@@ -10,6 +10,7 @@ export type LoginFailure =
   | 'used'
   | 'refused'
   | 'not-valid'
+  | 'blocked'
   | 'too-large'
   | 'throttled'
   | 'wrong-address'

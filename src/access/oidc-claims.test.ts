@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { areGroupsLeftOut, principalOfClaims } from './oidc-claims.ts';
+import { areNamesLeftOut, principalOfClaims } from './oidc-claims.ts';
 import { customRole } from './principal.ts';
 
 const names = {
   issuer: 'https://a',
   rolesClaim: 'roles',
   groupsClaim: 'groups',
+  groupRoles: {},
   customRoles: [customRole('noc')],
   isTaken: (name: string) => name === 'admin',
 };
@@ -42,10 +43,34 @@ test('scope alone is a list of words', () => {
   assert.deepEqual(principalOfClaims({ sub: 's', scope: 'openid readonly  noc' }, scoped)?.roles, ['readonly', 'noc']);
 });
 
-test('groups are left out where a token names another place for that claim', () => {
-  assert.ok(areGroupsLeftOut({ _claim_names: { groups: 'src1' } }, 'groups'));
-  for (const elsewhere of [undefined, null, 'groups', { roles: 'src1' }, {}])
-    assert.equal(areGroupsLeftOut({ _claim_names: elsewhere }, 'groups'), false, JSON.stringify(elsewhere));
+test('names are left out where a token names another place for their claim, or has hasgroups in its place', () => {
+  assert.ok(areNamesLeftOut({ _claim_names: { groups: 'src1' } }, names));
+  assert.ok(areNamesLeftOut({ _claim_names: { roles: 'src1' } }, names));
+  assert.ok(areNamesLeftOut({ hasgroups: true }, names));
+  assert.equal(areNamesLeftOut({ hasgroups: true, groups: ['noc'] }, names), false);
+  assert.equal(areNamesLeftOut({ hasgroups: 'true' }, names), false);
+  for (const elsewhere of [undefined, null, 'groups', { other: 'src1' }, {}])
+    assert.equal(areNamesLeftOut({ _claim_names: elsewhere }, names), false, JSON.stringify(elsewhere));
+});
+
+test('a token whose groups were left out gives no groups, and no role of a group', () => {
+  const claims = { sub: 's', roles: ['readonly'], groups: ['noc'], _claim_names: { groups: 'src1' } };
+  const { roles, groups } = principalOfClaims(claims, { ...names, groupRoles: { noc: ['admin'] } }) ?? {};
+  assert.deepEqual([roles, groups], [['readonly'], []]);
+});
+
+test('values of the groups claim are renamed, and one without a name is no group', () => {
+  const renaming = { ...names, groupNames: { 'a-guid': 'noc', 'b-guid': 'noc' }, groupRoles: { noc: ['engineering'] } } as const;
+  const of = (...groups: readonly string[]) => principalOfClaims({ sub: 's', groups }, renaming);
+  assert.deepEqual(of('b-guid', 'a-guid', 'noc', 'constructor', '__proto__')?.groups, ['noc']);
+  assert.deepEqual([of('noc')?.groups, of('noc')?.roles], [[], []], 'the name itself is no value of the directory');
+  assert.deepEqual(of('a-guid')?.roles, ['engineering']);
+});
+
+test('a group gives its roles in addition to those of the token, and none that the gateway does not know', () => {
+  const groupRoles = { noc: [customRole('noc'), 'other'], leads: ['admin', customRole('gone')] } as const;
+  const { roles } = principalOfClaims({ sub: 's', roles: 'readonly', groups: ['noc', 'leads'] }, { ...names, groupRoles }) ?? {};
+  assert.deepEqual(roles, ['admin', 'other', 'readonly', 'noc']);
 });
 
 test('a claim may be nested, and a claim whose name contains dots comes first', () => {

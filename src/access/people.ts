@@ -24,10 +24,5 @@ export interface InvolvedPrincipal extends NamedPrincipal {
   readonly as: readonly Involvement[];
 }
 
-/** Whether two principals are one person. Everything that compares people asks here. */
-export function isSamePerson(one: NamedPrincipal, other: NamedPrincipal): boolean {
-  return one.id === other.id;
-}
-
 /** The principal with its roles and groups of this moment. Undefined: it was removed, or the gateway has not seen it for too long. */
 export type PrincipalNow = (id: string) => Promise<Principal | undefined>;

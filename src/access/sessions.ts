@@ -85,11 +85,11 @@ export function createSessions({ rules, check, tokens, revocations, clock, ended
 
   return {
     async login({ username, password, tried, ...origin }) {
-      const { accounts, tokenLifetime } = rules();
-      tell(tried, accounts.find('user', username));
+      const { accounts } = rules();
+      tell(tried, accounts.configured('user', username));
       const account = await check({ kind: 'user', name: username, password, ...origin }, accounts);
       if (account === undefined) throw credentialsWrong();
-      const { token, expiresAt, lifetimeSeconds } = await tokens.issue(holderOf(account), tokenLifetime);
+      const { token, expiresAt, lifetimeSeconds } = await tokens.issue(holderOf(account), account.tokenLifetime);
       const cookie = sessionCookie.write({ token, lifetimeSeconds });
       return { token, expiresAt: new Date(expiresAt).toISOString(), cookie };
     },
@@ -105,12 +105,12 @@ export function createSessions({ rules, check, tokens, revocations, clock, ended
     async issueClientToken({ form, authorization, tried, ...origin }) {
       const request = readTokenRequest(form, authorization);
       if (!request.ok) return request;
-      const { accounts, tokenLifetime } = rules();
-      tell(tried, accounts.find('client', request.clientId));
+      const { accounts } = rules();
+      tell(tried, accounts.configured('client', request.clientId));
       try {
         const account = await check({ kind: 'client', name: request.clientId, password: request.secret, ...origin }, accounts);
         if (account === undefined) return refuseClient('The client or its secret is wrong.');
-        const { token, lifetimeSeconds } = await tokens.issue(holderOf(account), tokenLifetime);
+        const { token, lifetimeSeconds } = await tokens.issue(holderOf(account), account.tokenLifetime);
         return { ok: true, accessToken: token, expiresIn: lifetimeSeconds };
       } catch (error) {
         if (error instanceof GatewayError && error.code === 'invalid-request') return refuse('invalid_request', error.message);

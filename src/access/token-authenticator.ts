@@ -112,7 +112,7 @@ export function createTokenAuthenticator({
       }
       // A reload meanwhile may have changed the basis of the verdict, so it is not cached.
       if (startedWith === rules()) cache.set(key, { ...verdict });
-      tokenLog.accepted(origin, verdict.authentication.principal, startedWith);
+      tokenLog.accepted(origin, { ...verdict.authentication, areGroupsLeftOut: verdict.areGroupsLeftOut === true }, startedWith);
       return verdict.authentication;
     },
 

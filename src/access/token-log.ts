@@ -10,8 +10,13 @@ const longestNoted = 256;
 /** Tells the operator what the caller does not learn of its token. */
 interface TokenLog {
   refused(origin: RequestOrigin, fault: RefusedToken): void;
-  /** Notes a valid token of an issuer that names no role: its caller gets 403. */
-  accepted(origin: RequestOrigin, principal: Principal, rules: AccessRules): void;
+  /** Notes a valid token of an issuer that gives no role, so that its caller gets 403, or whose groups the issuer left out. */
+  accepted(origin: RequestOrigin, person: AcceptedPerson, rules: AccessRules): void;
+}
+
+interface AcceptedPerson {
+  readonly principal: Principal;
+  readonly areGroupsLeftOut: boolean;
 }
 
 export function createTokenLog(log: Log): TokenLog {
@@ -20,7 +25,9 @@ export function createTokenLog(log: Log): TokenLog {
       const [issuer, subject] = [said.issuer?.slice(0, longestNoted), said.subject?.slice(0, longestNoted)];
       log.info('a token was refused', { requestId, sourceAddress, issuer, subject, reason });
     },
-    accepted({ sourceAddress, requestId }, { issuer, subject, roles }, { issuers }) {
+    accepted({ sourceAddress, requestId }, { principal: { issuer, subject, roles }, areGroupsLeftOut }, { issuers }) {
+      if (areGroupsLeftOut)
+        log.warn('an issuer left the groups out of a token: its person has none', { requestId, sourceAddress, issuer, subject });
       if (issuer === undefined || roles.length > 0) return;
       const reason = `no role: claim ${JSON.stringify(issuers.get(issuer)?.issuer.rolesClaim)}`;
       log.info('a token has no role', { requestId, sourceAddress, issuer, subject, reason });

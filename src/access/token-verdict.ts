@@ -6,7 +6,7 @@ import type { Authentication } from './authentication.ts';
 import { type AccountHolder, type GatewayTokens, gatewayIssuer, type IssuerHolder } from './gateway-tokens.ts';
 import { type VerifiedClaims, verifiedClaims } from './issuer-claims.ts';
 import type { KnownPersons } from './known-persons.ts';
-import { principalOfClaims } from './oidc-claims.ts';
+import { areNamesLeftOut } from './oidc-claims.ts';
 import type { Principal } from './principal.ts';
 import type { Revocations } from './revocations.ts';
 import type { RefusedToken } from './token-fault.ts';
@@ -29,6 +29,8 @@ export interface TokenVerdict {
   readonly jti: string;
   /** Milliseconds of the monotonic clock when the revocations were read. */
   readonly checkedAt: number;
+  /** The issuer left the groups out of its token. */
+  readonly areGroupsLeftOut?: boolean;
 }
 
 interface JudgeOptions {
@@ -101,20 +103,25 @@ async function judgeOwn(
   return { authentication, expiresAt, jti, checkedAt };
 }
 
-function accountOf({ kind, name: subject, fingerprint }: AccountHolder, { accounts }: AccessRules): Principal | RefusedToken {
-  const account = accounts.find(kind, subject);
+function accountOf({ kind, name: subject, fingerprint }: AccountHolder, rules: AccessRules): Principal | RefusedToken {
+  const account = rules.accounts.configured(kind, subject);
   if (account === undefined) return { refused: 'account not configured', subject };
+  if (rules.isBlocked(account.principal.id)) return { refused: 'blocked', subject };
   return account.fingerprint === fingerprint ? account.principal : { refused: 'password changed', subject };
 }
 
 /** The person of a session that an issuer's login began, by the rules of now: a role that they no longer have is dropped. */
-function personOf(holder: IssuerHolder, { issuers, accounts, customRoles }: AccessRules): Principal | RefusedToken {
+function personOf(holder: IssuerHolder, rules: AccessRules): Principal | RefusedToken {
   const { issuer, name: subject, preferred, roles, groups } = holder;
-  if (issuers.get(issuer)?.fingerprint !== holder.fingerprint) return { refused: 'issuer changed', subject };
+  const trusted = rules.issuers.get(issuer);
+  if (trusted === undefined || trusted.fingerprint !== holder.fingerprint) return { refused: 'issuer changed', subject };
   const claims = { sub: subject, preferred_username: preferred, roles, groups };
-  const isTaken = (name: string): boolean => accounts.isTaken(name);
-  const trusted = { issuer, rolesClaim: 'roles', groupsClaim: 'groups', customRoles, isTaken };
-  return principalOfClaims(claims, trusted) ?? { refused: 'unusable name' };
+  return usable(rules.principalOf(claims, { ...trusted.issuer, rolesClaim: 'roles', groupsClaim: 'groups' }), rules);
+}
+
+function usable(principal: Principal | undefined, { isBlocked }: AccessRules): Principal | RefusedToken {
+  if (principal === undefined) return { refused: 'unusable name' };
+  return isBlocked(principal.id) ? { refused: 'blocked', subject: principal.subject ?? '' } : principal;
 }
 
 async function judgeForeign(
@@ -133,7 +140,9 @@ async function judgeForeign(
   const trusted = rules.issuers.get(issuer);
   if (trusted !== undefined) await persons.note(trusted.issuer, principal, claims);
   const authentication = Object.freeze({ principal, via: 'oidc' } as const);
-  return { authentication, expiresAt: Math.min(expiresAt, clock.now() + oidcTrustedFor), jti, checkedAt };
+  const areGroupsLeftOut = trusted !== undefined && areNamesLeftOut(claims, trusted.issuer);
+  const until = Math.min(expiresAt, clock.now() + oidcTrustedFor);
+  return { authentication, expiresAt: until, jti, checkedAt, areGroupsLeftOut };
 }
 
 /**
@@ -156,13 +165,11 @@ async function verifyForeign(
   if (via === 'session') return { refused: 'no token of /login' };
   const trusted = rules.issuers.get(issuer);
   if (trusted === undefined) return { refused: 'unknown issuer' };
-  const { audience, rolesClaim, groupsClaim } = trusted.issuer;
+  const { audience } = trusted.issuer;
   const verified = await verifiedClaims(token, { ...trusted, clock, audience, required: ['exp', 'sub'], types: acceptableTypes });
   if ('refused' in verified) return verified;
-  const { customRoles, accounts } = rules;
-  const isTaken = (name: string): boolean => accounts.isTaken(name);
-  const principal = principalOfClaims(verified.claims, { issuer, rolesClaim, groupsClaim, customRoles, isTaken });
-  return principal === undefined ? { refused: 'unusable name' } : { principal, ...verified };
+  const principal = usable(rules.principalOf(verified.claims, trusted.issuer), rules);
+  return 'refused' in principal ? principal : { principal, ...verified };
 }
 
 /**

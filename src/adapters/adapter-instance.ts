@@ -12,7 +12,7 @@ import { startHealthChecks } from './health-checks.ts';
 import { type AttemptResult, isNodeFault, refusesChanges } from './node-failure.ts';
 import { NodeRoute, type Target } from './node-route.ts';
 import type { NodeState } from './node-standing.ts';
-import type { PathRights } from './path-rights.ts';
+import { matchesPaths, type PathRights } from './path-rights.ts';
 
 /** The configuration of one orchestrator, without that of its nodes. Durations are in milliseconds. */
 export interface AdapterInstanceOptions extends PathRights {
@@ -21,6 +21,8 @@ export interface AdapterInstanceOptions extends PathRights {
   readonly health: { readonly interval: number } | 'off';
   readonly concurrency: number;
   readonly queue: number;
+  /** Globs of the paths of POST actions that change nothing. Default: those of the kind. */
+  readonly readActions?: readonly string[];
   readonly tls?: { readonly verify: boolean };
   readonly proxy?: object;
 }
@@ -40,6 +42,8 @@ export interface AdapterInstance {
   /** In the order of the configuration; at least one. */
   readonly nodes: readonly AdapterNode[];
   standing(): AdapterStanding;
+  /** Whether a POST to the path changes nothing, in every reading of the path. */
+  isReadAction(path: string): boolean;
   /** The media type of a request body if the caller names none; `path` is `params.path`. */
   defaultContentType(path: string): string;
   /**
@@ -106,6 +110,7 @@ export function createAdapterInstance(options: {
     totalLimit: instance.timeouts.total,
     nodes,
     standing: () => standingOf(nodes),
+    isReadAction: (path) => matchesPaths(instance.readActions ?? kind.readActions, path),
     defaultContentType: (path) => kind.defaultContentType(`${basePath}/${path}`),
     perform,
     hold: () => usage.begin(),

@@ -9,6 +9,8 @@ export interface AdapterInstances {
    * one that does not exist.
    */
   find(name: string, shows?: (name: string) => boolean): AdapterInstance;
+  /** Whether a POST to the path of the instance changes nothing. False where there is no such instance. */
+  isReadAction(name: string, path: string): boolean;
   /** The state of each instance. */
   states(): readonly AdapterState[];
   all(): readonly AdapterInstance[];
@@ -23,6 +25,7 @@ export function createAdapterInstances(instances: readonly AdapterInstance[]): A
       if (instance === undefined || !shows(name)) throw notFound(name, [...byName.keys()].filter(shows));
       return instance;
     },
+    isReadAction: (name, path) => byName.get(name)?.isReadAction(path) ?? false,
     states: () => instances.map((instance) => instance.standing().state),
     all: () => instances,
     async close() {

@@ -12,6 +12,8 @@ export interface AdapterKind {
    * address.
    */
   defaultContentType(path: string): string;
+  /** Globs of the paths of POST actions that change nothing. */
+  readonly readActions: readonly string[];
   /** False if a POST with `{}` is sent without a message body: an operation without input has none (RFC 8040, section 3.6). */
   readonly sendsEmptyObject: boolean;
   /** Absent: a server of this kind may execute what it should only show, so it is never asked. */

@@ -1,4 +1,6 @@
 import type { Operation } from '#access/operations.ts';
+import type { InvolvedPrincipal } from '#access/people.ts';
+import type { SamePerson } from '#access/persons.ts';
 import type { Principal } from '#access/principal.ts';
 import type { Rights } from '#access/rights.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
@@ -7,7 +9,15 @@ import { type VisiblePage, visiblePage } from '#base/visible-page.ts';
 import { type Approval, type ApprovalDecision, hasAllGrants, isOpen, type StoredPreview, statusAt } from './approval.ts';
 import type { DecidedApproval } from './approval-changes-store.ts';
 import { eventKey } from './approval-facts.ts';
-import { grantableRules, isOneOfApprovers, notApprover, type Obstacle, obstacleOf, warningsOf } from './approval-people.ts';
+import {
+  grantableRules,
+  isOneOfApprovers,
+  notApprover,
+  type Obstacle,
+  obstacleOf,
+  peopleOf,
+  warningsOf,
+} from './approval-people.ts';
 import { decisionText, digestOfBody, type ProofKey, proofOf } from './approval-proof.ts';
 import type { ApprovalFilter, ApprovalPlace } from './approval-reading-store.ts';
 import { approvalNotFound, approvalOver } from './approval-refusals.ts';
@@ -61,21 +71,23 @@ interface CatalogueOptions extends StandingNeeds {
   readonly takePreview: (approval: Approval, format?: DryRunFormat) => Promise<StoredPreview>;
   /** All known people, for the warnings. */
   readonly known: () => Promise<readonly Principal[]>;
+  /** Everybody who has had a hand in the run that asks up to now; empty where no run asks. */
+  readonly involvedNow: (approval: Approval) => Promise<readonly InvolvedPrincipal[]>;
   /** Whether the principal may open the run that asks. */
   readonly seesRun: (principal: Principal, approval: Approval) => Promise<boolean>;
 }
 
 export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCatalogue {
-  const { store, clock, rights, takePreview } = options;
+  const { store, clock, rights, takePreview, persons } = options;
   const listed = async (given: Approval, principal: Principal): Promise<SeenApproval> => {
-    const approval = { ...given, status: statusAt(given, clock.now()) };
-    const whyNot = obstacleOf(approval, principal);
+    const approval = await current(given, options);
+    const whyNot = obstacleOf(approval, { principal, isSame: persons.isSame });
     const seesRun = approval.task !== undefined && (await options.seesRun(principal, approval));
     return { ...approval, mayDecide: whyNot === undefined, whyNot, seesRun, warnings: [] };
   };
   const seen = async (given: Approval, principal: Principal): Promise<SeenApproval> => {
     const approval = await listed(given, principal);
-    return { ...approval, warnings: warningsOf(approval, await options.known()) };
+    return { ...approval, warnings: warningsOf(approval, await options.known(), persons.isSame) };
   };
   // A right shows approvals as the role admin does. It makes no one an approver.
   const shows = (operation: ReadingOperation, principal: Principal, approval: Approval): boolean =>
@@ -89,9 +101,11 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
     { principal, id, reason }: ApprovalRequest & { readonly reason: string },
     as: ApprovalDecision['as'],
   ): Promise<SeenApproval> => {
-    await refuseVoid(await visible({ principal, id }), options);
+    const found = await visible({ principal, id });
+    await refuseVoid(found, options);
+    const { involved } = await current(found, options);
     const judged = await store.decide(id, (approval) =>
-      judge(approval, { principal, reason, as, at: clock.now(), key: options.key }),
+      judge(approval, { ...options, principal, isSame: persons.isSame, involved, reason, as, at: clock.now() }),
     );
     if (judged === undefined) throw approvalNotFound();
     return await seen(judged, principal);
@@ -122,6 +136,16 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
   };
 }
 
+/** An approval with its status of now. People who join a run while it waits have a hand in the call that it waits with. */
+async function current(
+  approval: Approval,
+  { clock, involvedNow }: Pick<CatalogueOptions, 'clock' | 'involvedNow'>,
+): Promise<Approval> {
+  const status = statusAt(approval, clock.now());
+  if (!isOpen(status)) return { ...approval, status };
+  return { ...approval, ...peopleOf(approval, { principal: approval.principal, involved: await involvedNow(approval) }), status };
+}
+
 function maySee(principal: Principal, approval: Approval): boolean {
   return principal.roles.includes('admin') || principal.id === approval.principal.id || isOneOfApprovers(approval, principal);
 }
@@ -137,6 +161,9 @@ async function refuseVoid(approval: Approval, needs: CatalogueOptions): Promise<
 
 interface Judged {
   readonly principal: Principal;
+  readonly isSame: SamePerson;
+  /** As it is now. */
+  readonly involved: Approval['involved'];
   readonly reason: string;
   readonly as: ApprovalDecision['as'];
   readonly at: number;
@@ -144,14 +171,14 @@ interface Judged {
 }
 
 /** Throws where the principal may not decide, or the approval is over. */
-function judge(given: Approval, { principal, reason, as, at, key }: Judged): DecidedApproval | undefined {
-  const approval = { ...given, status: statusAt(given, at) };
+function judge(given: Approval, { principal, isSame, involved, reason, as, at, key }: Judged): DecidedApproval | undefined {
+  const approval = { ...given, involved, status: statusAt(given, at) };
   if (as === 'rejected') refuseRejection(approval, principal);
-  else if (isGranted(approval, principal)) return undefined;
+  else if (isGranted(approval, { principal, isSame })) return undefined;
   const { rules, decisions } = approval;
   const { id, username } = principal;
-  const decided = { as, principal: { id, username }, at, reason, rules: grantableRules(approval, principal) };
-  const all = [...decisions, { ...decided, proof: proofOf(decisionText(approval, decided), key) }];
+  const decided = { as, principal: { id, username }, at, reason, rules: grantableRules(approval, { principal, isSame }) };
+  const all = [...decisions, { ...decided, proof: proofOf(decisionText(given, decided), key) }];
   const status = hasAllGrants(rules, all) ? 'granted' : 'waiting';
   const event = { kind: as, key: eventKey(as, decisions.length) };
   return { status: as === 'rejected' ? as : status, decisions: all, events: [event] };
@@ -164,9 +191,9 @@ function refuseRejection(approval: Approval, principal: Principal): void {
 }
 
 /** True where the principal has granted it already. Throws where it may not. */
-function isGranted(approval: Approval, principal: Principal): boolean {
+function isGranted(approval: Approval, granter: Pick<Judged, 'principal' | 'isSame'>): boolean {
   // Whether the approval is over is no business of those who may not grant it.
-  const obstacle = obstacleOf({ ...approval, status: isOpen(approval.status) ? approval.status : 'waiting' }, principal);
+  const obstacle = obstacleOf({ ...approval, status: isOpen(approval.status) ? approval.status : 'waiting' }, granter);
   if (obstacle !== undefined && obstacle.code !== 'decided') throw new GatewayError('forbidden', obstacle.detail);
   if (!isOpen(approval.status)) throw approvalOver(approval);
   if (obstacle !== undefined) return true;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import type { ApprovalRule } from '#access/approval-options.ts';
+import { createPersons } from '#access/persons.ts';
 import type { Principal } from '#access/principal.ts';
 import { noRights } from '#access/rights.test-support.ts';
 import { createApprovalProofs } from '#audit/approval-proofs.ts';
@@ -73,6 +74,8 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
       key: proofKeyOf('a key of the test'),
       proofs: (approval: string) => createApprovalProofs(database).of([approval]),
       principalNow: async (id: string) => approvers.find((one) => one.id === id),
+      isGone: () => false,
+      persons: createPersons({ caller: [caller.id, 'ann-cli'] }),
       rules: () => [],
     };
     const approvals = createApprovalStore({
@@ -98,6 +101,7 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
       rights: noRights,
       takePreview,
       known: async () => approvers,
+      involvedNow: async () => [],
       seesRun: async () => true,
     });
   }
@@ -286,6 +290,16 @@ function suiteOf(store: TestStore): void {
     const first = await leaves(gateway, { ...asking, call: long('1') });
     assert.ok(typeof first === 'string');
     await assert.rejects(gateway.gate.admit({ ...asking, call: long('2') }), { code: 'too-many-requests' });
+    const another = (id: string) => ({ ...asking, principal: { ...caller, id, username: id }, call: long('3') });
+    await assert.rejects(
+      gateway.gate.admit(another('ann-cli')),
+      { code: 'too-many-requests' },
+      'another principal of the person',
+    );
+    assert.ok(
+      typeof (await leaves(gateway, another('oidc:["https://idp","ann"]'))) === 'string',
+      'a name makes no one person of two',
+    );
     assert.equal(await leaves(gateway, { ...asking, call: long('1') }), first);
   });
 }

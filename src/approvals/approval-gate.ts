@@ -16,11 +16,11 @@ interface GateOptions extends StandingNeeds {
   readonly base: string;
   /** Takes the preview of a new approval, in the background. */
   readonly takePreview: (approval: Approval) => void;
-  /** Bytes that the bodies of a principal's open approvals have together; one alone may have more. */
+  /** Bytes that the bodies of a person's open approvals have together; one alone may have more. */
   readonly bytesAtMost?: number;
 }
 
-/** Open approvals that a principal may have asked for, and the usual limit for their bodies. */
+/** Open approvals that a person may have asked for, and the usual limit for their bodies. */
 const openAtMost = 1_000;
 const usualBytes = 100 * 1024 ** 2;
 
@@ -66,9 +66,9 @@ async function findApproval(
 async function ask(asking: AskingCall, fingerprint: string, options: GateOptions): Promise<never> {
   const { principal, call, rules, reference, involved = [] } = asking;
   const { store, clock, base, takePreview } = options;
-  const { task, reason, mask } = reference;
+  const { task, reason } = reference;
   const now = clock.now();
-  const shown = storedCall(call, mask);
+  const shown = storedCall(call, reference);
   const subject = task === undefined ? fingerprint : taskSubject(task);
   if (!(await hasRoom(principal, shown.body, options)) && !(await isAsked(subject, options))) throw tooMany();
   const { approval, isNew } = await store.create({
@@ -97,8 +97,8 @@ function sentenceOf(approval: Approval): string {
 }
 
 async function hasRoom({ id }: Principal, body: Buffer | undefined, options: GateOptions): Promise<boolean> {
-  const { store, bytesAtMost = usualBytes } = options;
-  const { count, bytes } = await store.openOf(id);
+  const { store, persons, bytesAtMost = usualBytes } = options;
+  const { count, bytes } = await store.openOf(persons.idsOf(id));
   return count < openAtMost && (bytes === 0 || bytes + (body?.length ?? 0) <= bytesAtMost);
 }
 

@@ -1,6 +1,8 @@
 import { type Approvers, isApprover } from '#access/approval-options.ts';
-import { type InvolvedPrincipal, type Involvement, isSamePerson, type NamedPrincipal } from '#access/people.ts';
+import type { InvolvedPrincipal, Involvement, NamedPrincipal } from '#access/people.ts';
+import type { SamePerson } from '#access/persons.ts';
 import type { Principal } from '#access/principal.ts';
+import { merged } from '#runs/involved-people.ts';
 import { type Approval, type ApprovalDecision, type ApprovalTerms, grantsFor, isOpen } from './approval.ts';
 
 /** Who asks, and who had a hand in the call. */
@@ -17,6 +19,14 @@ export interface Obstacle {
 
 /** With `selfApproval: authors`, a hand of these kinds alone does not exclude. */
 const authorship: ReadonlySet<Involvement> = new Set<Involvement>(['author', 'workflow', 'form']);
+/** These say in which other run a person had its hand, and not what it did there. */
+const otherRuns: ReadonlySet<Involvement> = new Set<Involvement>(['parent', 'repeated']);
+
+/** Who would grant, and who is the same person. */
+interface Granter<P extends NamedPrincipal = Principal> {
+  readonly principal: P;
+  readonly isSame: SamePerson;
+}
 
 /** The part that a person had in a call. */
 interface Hand {
@@ -27,8 +37,8 @@ interface Hand {
   readonly through: string | undefined;
 }
 
-function handOf({ principal: caller, involved }: Asked, person: NamedPrincipal): Hand {
-  const isPerson = (one: NamedPrincipal): boolean => isSamePerson(one, person);
+function handOf({ principal: caller, involved }: Asked, person: NamedPrincipal, isSame: SamePerson): Hand {
+  const isPerson = (one: NamedPrincipal): boolean => isSame(one, person);
   const own = involved.filter(isPerson);
   const all = isPerson(caller) ? [caller, ...own] : own;
   const through = all.some(({ id }) => id === person.id) ? undefined : all[0]?.username;
@@ -38,22 +48,32 @@ function handOf({ principal: caller, involved }: Asked, person: NamedPrincipal):
 function isExcluded({ selfApproval }: Pick<ApprovalTerms, 'selfApproval'>, { isCaller, as }: Hand): boolean {
   if (selfApproval === true) return false;
   if (isCaller) return true;
-  return as !== undefined && (selfApproval === false || as.some((one) => !authorship.has(one)));
+  return as !== undefined && (selfApproval === false || !isAuthorship(as));
+}
+
+/** A run of an earlier gateway may say of a person only that it had a hand in another run: that could be any hand. */
+function isAuthorship(as: readonly Involvement[]): boolean {
+  const did = as.filter((one) => !otherRuns.has(one));
+  return did.length > 0 && did.every((one) => authorship.has(one));
 }
 
 /** Whether the part that a person had in the call lets it grant for the rule. */
-export function isFreeOfHand(terms: Pick<ApprovalTerms, 'selfApproval'>, asked: Asked, person: NamedPrincipal): boolean {
-  return !isExcluded(terms, handOf(asked, person));
+export function isFreeOfHand(
+  terms: Pick<ApprovalTerms, 'selfApproval'>,
+  asked: Asked,
+  granter: Granter<NamedPrincipal>,
+): boolean {
+  return !isExcluded(terms, handOf(asked, granter.principal, granter.isSame));
 }
 
 /** Whether a grant of the principal counts for the rule, by its roles and groups and by the part that it had in the call. */
-function mayGrant(terms: ApprovalTerms, asked: Asked, principal: Principal): boolean {
-  return isApprover(principal, terms.approvers) && isFreeOfHand(terms, asked, principal);
+function mayGrant(terms: ApprovalTerms, asked: Asked, granter: Granter): boolean {
+  return isApprover(granter.principal, terms.approvers) && isFreeOfHand(terms, asked, granter);
 }
 
 /** The names of the rules for which a grant of the principal counts. */
-export function grantableRules(approval: Approval, principal: Principal): readonly string[] {
-  return approval.rules.filter((terms) => mayGrant(terms, approval, principal)).map(({ name }) => name);
+export function grantableRules(approval: Approval, granter: Granter): readonly string[] {
+  return approval.rules.filter((terms) => mayGrant(terms, approval, granter)).map(({ name }) => name);
 }
 
 /** Whether the principal is an approver of a rule, and may so reject the call, with any part in it. */
@@ -61,19 +81,26 @@ export function isOneOfApprovers({ rules }: Pick<Approval, 'rules'>, principal: 
   return rules.some(({ approvers }) => isApprover(principal, approvers));
 }
 
-/** The grant of the principal that counts still. */
-function grantOf({ decisions }: Pick<Approval, 'decisions'>, { id }: NamedPrincipal): ApprovalDecision | undefined {
-  return decisions.find(({ as, principal, withdrawn }) => as === 'granted' && principal.id === id && withdrawn === undefined);
+/** The grants that count still. */
+function grantsIn({ decisions }: Pick<Approval, 'decisions'>): readonly ApprovalDecision[] {
+  return decisions.filter(({ as, withdrawn }) => as === 'granted' && withdrawn === undefined);
 }
 
 /** Why the principal may not grant now; undefined where it may. `approval.status`: now. */
-export function obstacleOf(approval: Approval, principal: Principal): Obstacle | undefined {
+export function obstacleOf(approval: Approval, granter: Granter): Obstacle | undefined {
   const { status, rules } = approval;
+  const { principal, isSame } = granter;
   if (!isOpen(status)) return { code: 'over', detail: `The approval is over: it is ${status}.` };
-  if (grantOf(approval, principal) !== undefined) return { code: 'decided', detail: 'You have granted it already.' };
-  if (grantableRules(approval, principal).length > 0) return undefined;
-  const hand = handOf(approval, principal);
-  return rules.some((terms) => isExcluded(terms, hand)) ? obstacleOfHand(hand) : notApprover(approval);
+  const grants = grantsIn(approval);
+  if (grants.some((grant) => grant.principal.id === principal.id))
+    return { code: 'decided', detail: 'You have granted it already.' };
+  const mayGrantOne = grantableRules(approval, granter).length > 0;
+  const hand = handOf(approval, principal, isSame);
+  if (!mayGrantOne && rules.some((terms) => isExcluded(terms, hand))) return obstacleOfHand(hand);
+  const other = grants.find((grant) => isSame(grant.principal, principal));
+  if (other !== undefined)
+    return { code: 'same-person', detail: `You are the same person as ${other.principal.username}, who has granted it already.` };
+  return mayGrantOne ? undefined : notApprover(approval);
 }
 
 function obstacleOfHand({ isCaller, as = [], through }: Hand): Obstacle {
@@ -94,12 +121,16 @@ function namesOf({ roles, groups }: Approvers): string {
 }
 
 /** A sentence for each rule that the known people cannot satisfy. */
-export function warningsOf(approval: Approval, known: readonly Principal[]): readonly string[] {
+export function warningsOf(approval: Approval, known: readonly Principal[], isSame: SamePerson): readonly string[] {
   if (approval.status !== 'waiting') return [];
+  const grants = grantsIn(approval);
+  const free = known.filter((one) => !grants.some(({ principal }) => isSame(principal, one)));
   return approval.rules.flatMap((terms) => {
     const { name, approvers, count } = terms;
     const missing = count - grantsFor(terms, approval.decisions);
-    const able = known.filter((one) => mayGrant(terms, approval, one) && grantOf(approval, one) === undefined).length;
+    const able = free
+      .filter((principal) => mayGrant(terms, approval, { principal, isSame }))
+      .filter((one, index, all) => all.findIndex((other) => isSame(other, one)) === index).length;
     if (able >= missing) return [];
     const who = able === 0 ? 'No known person' : `Only ${able} of the known people`;
     return [`${who} could grant for the rule ${name} (${namesOf(approvers)}), which needs ${missing} more.`];
@@ -111,5 +142,5 @@ export function peopleOf(
   { principal, involved }: Asked,
   now: { readonly principal: Principal; readonly involved?: readonly InvolvedPrincipal[] | undefined },
 ): Asked {
-  return { principal, involved: [...involved, ...(now.involved ?? [])] };
+  return { principal, involved: merged([...involved, ...(now.involved ?? [])]) };
 }

@@ -104,11 +104,11 @@ export interface OpenApprovals {
   readonly bytes: number;
 }
 
-export function countOpen({ read }: Pick<ReadingApprovals, 'read'>, caller: string): Promise<OpenApprovals> {
+export function countOpen({ read }: Pick<ReadingApprovals, 'read'>, callers: readonly string[]): Promise<OpenApprovals> {
   return read
     .selectFrom('approval')
     .select([sql<number>`count(*)`.as('count'), sql<number>`cast(coalesce(sum(octet_length(body)), 0) as bigint)`.as('bytes')])
-    .where('caller_digest', '=', digestOf(caller))
+    .where('caller_digest', 'in', callers.map(digestOf))
     .where('status', 'in', ['waiting', 'granted'])
     .executeTakeFirstOrThrow();
 }

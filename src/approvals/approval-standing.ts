@@ -1,5 +1,6 @@
 import { type ApprovalRule, isApprover } from '#access/approval-options.ts';
 import type { InvolvedPrincipal, PrincipalNow } from '#access/people.ts';
+import type { Persons } from '#access/persons.ts';
 import type { Principal } from '#access/principal.ts';
 import type { ProvenFact } from '#audit/audit-entry.ts';
 import type { Clock } from '#base/clock.ts';
@@ -17,6 +18,9 @@ export interface StandingNeeds {
   /** What the audit log has of an approval. Rejects with `store-unavailable`. */
   readonly proofs: (approval: string) => Promise<readonly ProvenFact[]>;
   readonly principalNow: PrincipalNow;
+  /** See `Principals`. */
+  readonly isGone: (id: string) => boolean;
+  readonly persons: Persons;
   /** The rules in force. */
   readonly rules: () => readonly ApprovalRule[];
 }
@@ -69,9 +73,11 @@ async function counted(
   const losses = new Map<string, string>();
   for (const decision of approval.decisions) {
     const isWithdrawn = decision.withdrawn !== undefined || withdrawn.has(digestOfText(decisionText(approval, decision)));
-    const rules = isWithdrawn ? [] : await countingRules(approval, decision, people, needs);
+    const other = otherGrant(decision, decisions, needs.persons);
+    const rules = isWithdrawn || other !== undefined ? [] : await countingRules(approval, decision, people, needs);
     decisions.push({ ...decision, rules });
-    if (rules.length < decision.rules.length) losses.set(decision.proof ?? '', 'its granter may not approve this call any more.');
+    if (rules.length < decision.rules.length)
+      losses.set(decision.proof ?? '', lossBy(other) ?? 'its granter may not approve this call any more.');
   }
   const status = hasAllGrants(approval.rules, decisions) ? 'granted' : 'waiting';
   return { approval: { ...approval, decisions, status }, losses };
@@ -82,35 +88,63 @@ async function countingRules(
   approval: Approval,
   decision: ApprovalDecision,
   people: PeopleNow,
-  { principalNow, rules }: StandingNeeds,
+  { principalNow, isGone, persons: { isSame }, rules }: StandingNeeds,
 ): Promise<readonly string[]> {
-  const granter = await principalNow(decision.principal.id);
-  if (granter === undefined && !mayBeUnknown(decision)) return [];
+  const { id } = decision.principal;
+  if (isGone(id)) return [];
+  const granter = await principalNow(id);
   const asked = peopleOf(approval, people);
   const inForce = approval.call === undefined ? [] : rules();
   const counts = (terms: ApprovalTerms): boolean => {
     const now = inForce.find(({ name }) => name === terms.name);
     const isOne =
       granter === undefined || [terms, ...(now ? [now] : [])].every(({ approvers }) => isApprover(granter, approvers));
-    return decision.rules.includes(terms.name) && isOne && isFreeOfHand(terms, asked, granter ?? decision.principal);
+    const principal = granter ?? decision.principal;
+    return decision.rules.includes(terms.name) && isOne && isFreeOfHand(terms, asked, { principal, isSame });
   };
   return approval.rules.filter(counts).map(({ name }) => name);
 }
 
-/** The gateway knows each user and client, and of an issuer's people only those whose token it has seen. */
-function mayBeUnknown({ principal }: ApprovalDecision): boolean {
-  return principal.id.startsWith('oidc:');
+/** An earlier grant of the same person that counts. */
+function otherGrant(
+  { principal }: ApprovalDecision,
+  earlier: readonly ApprovalDecision[],
+  { isSame }: Persons,
+): ApprovalDecision | undefined {
+  return earlier.find(
+    ({ as, withdrawn, rules, principal: other }) =>
+      as === 'granted' && withdrawn === undefined && rules.length > 0 && isSame(other, principal),
+  );
 }
 
-/** Why a grant is withdrawn; undefined where its granter is an approver still, for each rule that it counts for. */
-export async function lossOf(
-  approval: Approval,
+function lossBy(other: ApprovalDecision | undefined): string | undefined {
+  return other && `its granter is the same person as ${other.principal.username}, who granted it before.`;
+}
+
+type GranterNeeds = Pick<StandingNeeds, 'principalNow' | 'isGone' | 'persons'>;
+
+/** Why grants are withdrawn, by their proofs. */
+export async function lossesOf(approval: Approval, needs: GranterNeeds): Promise<Losses> {
+  const losses = new Map<string, string>();
+  const kept: ApprovalDecision[] = [];
+  for (const decision of approval.decisions) {
+    if (decision.as !== 'granted' || decision.withdrawn !== undefined) continue;
+    const loss = (await lossOfGranter(approval, decision, needs)) ?? lossBy(otherGrant(decision, kept, needs.persons));
+    if (loss === undefined) kept.push(decision);
+    else if (decision.proof !== undefined) losses.set(decision.proof, loss);
+  }
+  return losses;
+}
+
+/** Undefined where the granter is an approver still, for each rule that the grant counts for. An issuer's person may only not have been seen for long. */
+async function lossOfGranter(
+  { rules }: Approval,
   decision: ApprovalDecision,
-  principalNow: PrincipalNow,
+  { principalNow, isGone }: GranterNeeds,
 ): Promise<string | undefined> {
-  if (decision.as !== 'granted' || decision.withdrawn !== undefined) return undefined;
-  const granter = await principalNow(decision.principal.id);
-  if (granter === undefined) return mayBeUnknown(decision) ? undefined : 'the gateway no longer knows its granter.';
-  const lost = approval.rules.find(({ name, approvers }) => decision.rules.includes(name) && !isApprover(granter, approvers));
+  const { id } = decision.principal;
+  if (isGone(id)) return 'its granter was removed or blocked.';
+  const granter = await principalNow(id);
+  const lost = granter && rules.find(({ name, approvers }) => decision.rules.includes(name) && !isApprover(granter, approvers));
   return lost && `its granter is no longer an approver of the rule ${lost.name}.`;
 }

@@ -53,8 +53,8 @@ export interface ApprovalStore {
   ): Promise<readonly Approval[]>;
   /** Open approvals in the order of their ids, from the one after `after` on. */
   open(page: { readonly after: string; readonly limit: number }): Promise<readonly Approval[]>;
-  /** The open approvals that the principal has asked for: how many, and the bytes of their bodies. */
-  openOf(caller: string): Promise<OpenApprovals>;
+  /** The open approvals that these principals have asked for: how many, and the bytes of their bodies. */
+  openOf(callers: readonly string[]): Promise<OpenApprovals>;
   /**
    * Decides while no other gateway can. `judge` throws where it may not be, and answers undefined where nothing changes. Undefined: there is
    * no such approval.
@@ -133,7 +133,7 @@ function readingOf({
     ofSubject: (subject) => approvalsOfSubject(reading, subject),
     list: (filter, page) => listApprovals(reading, { filter, page, now: clock.now() }),
     open: (page) => readOpenApprovals(reading, page),
-    openOf: (caller) => countOpen(database, caller),
+    openOf: (callers) => countOpen(database, callers),
     async savePreview(id, preview) {
       await records
         .updateTable('approval')

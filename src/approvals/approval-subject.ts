@@ -1,11 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { Principal } from '#access/principal.ts';
-import type { ApprovalTask } from '#calls/approval-gate.ts';
+import type { ApprovalReference, ApprovalTask } from '#calls/approval-gate.ts';
 import { type Call, methodOf } from '#calls/call.ts';
 import { shownHeaders } from '#relay/shown-headers.ts';
 import { type ApprovalTerms, type StoredCall, termsOf } from './approval.ts';
-
-type Mask = (text: string) => string;
 
 /**
  * A keyed hash of everything that must stay the same between asking and sending. That is the caller, the route, the adapter instance, the
@@ -20,13 +18,15 @@ export function fingerprintOf(call: Call, principal: Pick<Principal, 'id'>, key:
   add(principal.id);
   add(call.operation);
   if (call.operation === 'restCall') {
-    const { verb, destination, user, password, headers = {}, body } = call.request;
+    const { verb, destination, user, password, token, headers = {}, body } = call.request;
     for (const part of [verb, destination.href, user, password, headersText(headers), body]) add(part);
     add(call.follows === false ? 'no redirect' : undefined);
+    if (token !== undefined) add(token);
   } else {
     const { path, accept, contentType } = call.params;
     const passedOn = 'passedOn' in call ? headersText(call.passedOn) : '';
     for (const part of [call.adapter, methodOf(call), path, accept, contentType, passedOn, bodyOf(call)]) add(part);
+    if (call.operation === 'restAction' && call.repeatable === true) add('repeatable');
   }
   return hash.digest('base64url');
 }
@@ -42,31 +42,39 @@ function bodyOf(call: Call): Buffer | undefined {
   return call.operation === 'restQuery' ? undefined : call.body;
 }
 
-/** The call as people are shown it. `mask` replaces the values of secrets in a JSON text. */
-export function storedCall(call: Call, mask: Mask = unmasked): { readonly call: StoredCall; readonly body: Buffer | undefined } {
+/** The call as people are shown it. `mask` replaces secrets in a JSON text, and `secrets` says which of them the call carries. */
+export function storedCall(
+  call: Call,
+  { mask = unmasked, secrets = [] }: Pick<ApprovalReference, 'mask' | 'secrets'> = {},
+): { readonly call: StoredCall; readonly body: Buffer | undefined } {
   const shown = JSON.stringify(shownCall(call));
   const masked = mask(shown);
   const given = bodyOf(call);
-  const text = given?.toString();
-  const maskedText = text === undefined ? undefined : mask(text);
-  const isBodyMasked = maskedText !== text;
-  return {
-    call: { ...(JSON.parse(masked) as StoredCall), redacted: masked !== shown || isBodyMasked },
-    body: isBodyMasked && maskedText !== undefined ? Buffer.from(maskedText) : given,
-  };
+  const body = given && maskedBody(given, mask);
+  const redacted = masked !== shown || body !== given || secrets.length > 0;
+  return { call: { ...(JSON.parse(masked) as StoredCall), redacted, ...(secrets.length > 0 && { secrets }) }, body };
+}
+
+/** The same buffer where nothing of it is masked. */
+function maskedBody(body: Buffer, mask: (text: string) => string): Buffer {
+  const text = body.toString();
+  const masked = mask(text);
+  return masked === text ? body : Buffer.from(masked);
 }
 
 function shownCall(call: Call): object {
   const { operation } = call;
   if (operation === 'restCall') {
-    const { verb: method, destination, user, password, headers = {} } = call.request;
-    const credentials = user === undefined && password === undefined ? {} : { Authorization: '***' };
+    const { verb: method, destination, user, password, token, headers = {} } = call.request;
+    const authenticates = [user, password, token].some((part) => part !== undefined);
+    const credentials = authenticates ? { Authorization: '***' } : {};
     return { operation, method, uri: destination.href, headers: { ...shownHeaders(headers), ...credentials }, user };
   }
   const { adapter, params } = call;
   const { path, accept, contentType } = params;
   const passedOn = 'passedOn' in call ? call.passedOn : {};
-  return { operation, adapter, method: methodOf(call), path, accept, contentType, passedOn };
+  const repeatable = operation === 'restAction' ? call.repeatable : undefined;
+  return { operation, adapter, method: methodOf(call), path, accept, contentType, passedOn, repeatable };
 }
 
 function unmasked(text: string): string {

@@ -1,17 +1,14 @@
-import type { PrincipalNow } from '#access/people.ts';
 import type { Clock } from '#base/clock.ts';
 import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
 import type { Approval } from './approval.ts';
-import { lossOf } from './approval-standing.ts';
+import { lossesOf, type StandingNeeds } from './approval-standing.ts';
 import type { ApprovalStore } from './approval-store.ts';
-import type { Losses } from './approval-withdrawal.ts';
 
-interface UpkeepOptions {
+interface UpkeepOptions extends Pick<StandingNeeds, 'principalNow' | 'isGone' | 'persons'> {
   readonly store: ApprovalStore;
   readonly clock: Clock;
   readonly log: Log;
-  readonly principalNow: PrincipalNow;
   /** Milliseconds for which approvals that are over are kept. */
   readonly retention: number;
   /** The audit log says that what ended before this time may be deleted. */
@@ -35,12 +32,12 @@ const atOnce = 100;
 
 /** Ends approvals whose time is over, completes what a gateway that died did not, and deletes old ones. All gateways do it. */
 export function keepApprovals(options: UpkeepOptions): ApprovalUpkeep {
-  const { store, clock, log, principalNow } = options;
+  const { store, clock, log } = options;
   const forget = forgetter(options);
   let areVoidEnded = false;
   let lastSlow = -Infinity;
   const withdrawLost = async (): Promise<void> => {
-    for await (const approval of openApprovals(store)) await store.withdraw(approval, await lossesOf(approval, principalNow));
+    for await (const approval of openApprovals(store)) await store.withdraw(approval, await lossesOf(approval, options));
   };
   const failed = (): void => log.warn('approvals could not be looked after; the gateway tries again in a moment');
   const timer = every(
@@ -92,13 +89,4 @@ async function* openApprovals(store: ApprovalStore): AsyncGenerator<Approval> {
 /** Open approvals of an earlier version, or of another key: their calls ask again. */
 async function endVoid(store: ApprovalStore): Promise<void> {
   for await (const { id, isVoid } of openApprovals(store)) if (isVoid) await store.expire({ ids: [id] });
-}
-
-async function lossesOf(approval: Approval, principalNow: PrincipalNow): Promise<Losses> {
-  const losses = new Map<string, string>();
-  for (const decision of approval.decisions) {
-    const loss = await lossOf(approval, decision, principalNow);
-    if (loss !== undefined && decision.proof !== undefined) losses.set(decision.proof, loss);
-  }
-  return losses;
 }

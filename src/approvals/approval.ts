@@ -4,6 +4,7 @@ import type { Principal } from '#access/principal.ts';
 import type { ApprovalTask } from '#calls/approval-gate.ts';
 import type { PassedOnHeaders } from '#relay/orchestrator-request.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
+import type { CarriedSecret } from '#relay/seal.ts';
 
 export const approvalStatuses = ['waiting', 'granted', 'rejected', 'expired', 'used'] as const;
 
@@ -81,8 +82,10 @@ export interface ApprovalDecision {
   readonly withdrawn?: { readonly at: number; readonly reason: string } | undefined;
 }
 
-/** A call as it would leave, without its body. `redacted`: values of secrets are masked in it, or in its body. */
-export type StoredCall = { readonly redacted: boolean } & (
+/**
+ * A call as it would leave, without its body. `redacted`: secrets are masked in it, or in its body. `secrets`: those of the workflow that it carries.
+ */
+export type StoredCall = { readonly redacted: boolean; readonly secrets?: readonly CarriedSecret[] } & (
   | {
       readonly operation: 'restCall';
       readonly method: string;
@@ -99,6 +102,8 @@ export type StoredCall = { readonly redacted: boolean } & (
       readonly accept: string;
       readonly contentType: string | undefined;
       readonly passedOn: PassedOnHeaders;
+      /** The writer of the workflow says that the call changes nothing. */
+      readonly repeatable?: true | undefined;
     }
 );
 

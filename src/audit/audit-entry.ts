@@ -46,6 +46,8 @@ export interface AuditFacts {
    * The fetching of a document that the run needs has no id.
    */
   readonly via?: { readonly run: string; readonly task?: string | undefined; readonly id?: string | undefined } | undefined;
+  /** The writer of the workflow says that the call changes nothing, so that the run may repeat it. */
+  readonly repeatable?: true | undefined;
   /** Set where the call asked the orchestrator for a dry run: the format. It was sent as a dry run alone. */
   readonly preview?: 'native' | 'cli' | 'xml' | undefined;
   /** The form that a request stored or deleted. */

@@ -29,6 +29,8 @@ eachStore((store) => {
       clock: systemClock,
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
+      refuseAuthor: () => Promise.resolve(),
+      asksAuthors: () => false,
     });
     const list = async (principal: Principal, query: string) => {
       const { list, ...counts } = await catalogue.list({ principal, options: readListOptions(new URLSearchParams(query)) });
@@ -53,6 +55,8 @@ eachStore((store) => {
       clock: systemClock,
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
+      refuseAuthor: () => Promise.resolve(),
+      asksAuthors: () => false,
     });
     const order: string[] = [];
     const list = async (principal: Principal): Promise<void> => {
@@ -73,6 +77,8 @@ eachStore((store) => {
       clock: systemClock,
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
+      refuseAuthor: () => Promise.resolve(),
+      asksAuthors: () => false,
     }).list({
       principal: admin,
       options: readListOptions(new URLSearchParams()),
@@ -87,6 +93,8 @@ eachStore((store) => {
       clock: systemClock,
       rights: noRights,
       whyNotWriter: () => Promise.resolve(undefined),
+      refuseAuthor: () => Promise.resolve(),
+      asksAuthors: () => false,
     });
     await database.close();
     const options = readListOptions(new URLSearchParams());

@@ -11,7 +11,7 @@ import { parseDocument, taggedText } from './automation-row.ts';
 import { type AutomationStore, type AutomationWriter, createAutomationStore, type StoredAutomation } from './automation-store.ts';
 import { type AutomationState, createSteering, createTaking, createWriting, stateOf } from './automation-writing.ts';
 import { notCovered, notFound, notImportable, notRunnable, notWritable } from './catalogue-refusals.ts';
-import { refuseDelegation, type WhyNotWriter } from './delegation.ts';
+import { type DelegationNeeds, refuseDelegation } from './delegation.ts';
 import { entityTag, type Preconditions, requireMatch } from './entity-tag.ts';
 import type { ListOptions } from './list-options.ts';
 import { patchOfNextRun, withSettledSchedule } from './settled-schedule.ts';
@@ -69,20 +69,19 @@ export interface AutomationCatalogue {
   onChange: AutomationStore['onChange'];
 }
 
-interface AutomationCatalogueOptions {
+interface AutomationCatalogueOptions extends DelegationNeeds {
   readonly database: Database;
   readonly clock: Clock;
   readonly rights: Rights;
-  readonly whyNotWriter: WhyNotWriter;
 }
 
 export function createAutomationCatalogue(options: AutomationCatalogueOptions): AutomationCatalogue {
-  const { database, clock, rights, whyNotWriter } = options;
+  const { database, clock, rights, whyNotWriter, refuseAuthor } = options;
   const store = createAutomationStore(database);
   const settle = createSettling(clock);
-  const write = createWriting({ clock, whyNotWriter });
+  const write = createWriting({ clock, whyNotWriter, refuseAuthor });
   const steer = createSteering({ clock, rights, whyNotWriter });
-  const take = createTaking({ whyNotWriter });
+  const take = createTaking({ whyNotWriter, refuseAuthor });
   return {
     list: (request) => listShown(request, { store, rights }),
     async create({ principal, given }) {
@@ -119,7 +118,7 @@ export function createAutomationCatalogue(options: AutomationCatalogueOptions): 
     },
     remove: (request) =>
       changeOne(store, { ...request, judge: judgeEditor(rights, 'deleteAutomation') }, async (_writer, { automation }) => {
-        await refuseDelegation(whyNotWriter, { principal: request.principal, current: automation });
+        await refuseDelegation(options, { principal: request.principal, current: automation });
         return stateOf(automation);
       }),
     take: (request) =>
@@ -127,7 +126,8 @@ export function createAutomationCatalogue(options: AutomationCatalogueOptions): 
         take(writer, { ...request, stored }),
       ),
     import({ principal, source }) {
-      const judge = principal.roles.includes('admin') ? undefined : (line: ImportedLine) => judgeLine(line, principal, options);
+      const isFree = principal.roles.includes('admin') && !options.asksAuthors();
+      const judge = isFree ? undefined : (line: ImportedLine): Promise<void> => judgeLine(line, principal, options);
       return store.importing(() => importAutomations({ store, source, importer: principal, judge }));
     },
     export: (principal) => shownOf(store.export(), (each) => mayRead(rights, principal, 'exportAutomations', each)),
@@ -203,16 +203,17 @@ function refuseUncovered(
 async function judgeLine(
   { current, next }: ImportedLine,
   principal: Principal,
-  { rights, whyNotWriter }: Pick<AutomationCatalogueOptions, 'rights' | 'whyNotWriter'>,
+  { rights, ...options }: Omit<AutomationCatalogueOptions, 'database' | 'clock'>,
 ): Promise<void> {
   const operation = current === undefined ? 'createAutomation' : 'replaceAutomation';
   const permits = ({ data }: Automation): boolean =>
     rights.permits(principal, operation, data?.workflowId) && rights.permits(principal, 'importAutomations', data?.workflowId);
   const replaces = (automation: Automation): boolean =>
     permits(automation) && maySee(rights, principal, operation, automation) && mayEdit(rights, principal, operation, automation);
+  const isAdmin = principal.roles.includes('admin');
   // One that exists, and that the principal may not see, is answered in the same way.
-  if (!permits(next) || (current !== undefined && !replaces(current))) throw notImportable();
-  await refuseDelegation(whyNotWriter, { principal, current, next });
+  if (!isAdmin && (!permits(next) || (current !== undefined && !replaces(current)))) throw notImportable();
+  await refuseDelegation(options, { principal, current, next });
 }
 
 async function* shownOf(

@@ -48,13 +48,22 @@ export function peopleAfterWrite(write: PeopleWrite): AutomationPeople {
   const { people, current, next } = write;
   const by = named(write.by);
   const { fields, isChanged } = fieldsAfterWrite({ ...write, by });
-  const { owner, scheduler, resumer, pausedBy, isUnconfirmed } = people;
-  const kept = { fields, owner: isChanged ? by : owner, isUnconfirmed };
+  const { owner, scheduler, resumer, isUnconfirmed } = people;
   const reschedules = scheduleText(current) !== scheduleText(next) || (isChanged && isScheduled(next));
-  if (!reschedules) return { ...kept, scheduler, resumer, pausedBy };
-  // The new scheduler answers for when it runs. Who changes a schedule may write the workflow.
-  const pauses = current?.nextRunAt !== undefined && next.nextRunAt === undefined;
-  return { ...kept, scheduler: by, ...(pauses && { pausedBy: { ...by, isWriter: true } }) };
+  return {
+    fields,
+    owner: isChanged ? by : owner,
+    isUnconfirmed,
+    scheduler: reschedules ? by : scheduler,
+    resumer,
+    pausedBy: pauserAfterWrite({ people, current, next, by }),
+  };
+}
+
+/** A pause goes on until there is a next time. Who changes a schedule may write the workflow. */
+function pauserAfterWrite({ people, current, next, by }: PeopleWrite): AutomationPeople['pausedBy'] {
+  if (next.nextRunAt !== undefined) return undefined;
+  return current?.nextRunAt === undefined ? people.pausedBy : { ...by, isWriter: true };
 }
 
 function fieldsAfterWrite({ people, current, next, by }: PeopleWrite): Pick<AutomationPeople, 'fields'> & {

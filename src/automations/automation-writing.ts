@@ -16,7 +16,7 @@ import {
 import { documentText, taggedText, withNames } from './automation-row.ts';
 import type { AutomationWriter, StoredAutomation } from './automation-store.ts';
 import { nameTaken, notWorkflowWriter, pausedByWriter } from './catalogue-refusals.ts';
-import { refuseDelegation, type WhyNotWriter } from './delegation.ts';
+import { type DelegationNeeds, refuseDelegation, type WhyNotWriter } from './delegation.ts';
 import { entityTag } from './entity-tag.ts';
 import { runFields, withFactsOf } from './run-facts.ts';
 import type { withSettledSchedule } from './settled-schedule.ts';
@@ -44,13 +44,13 @@ interface Writing {
   readonly givenNext?: string | undefined;
 }
 
-interface WritingNeeds {
+interface WritingNeeds extends Omit<DelegationNeeds, 'asksAuthors'> {
   readonly clock: Clock;
-  readonly whyNotWriter: WhyNotWriter;
 }
 
 /** Stores what a person wrote, as far as that person may decide it, and who answers for it now. */
-export function createWriting({ clock, whyNotWriter }: WritingNeeds) {
+export function createWriting({ clock, ...needs }: WritingNeeds) {
+  const { whyNotWriter } = needs;
   const documentOf = ({ principal, id, settled, stored }: Writing): Automation => {
     const lastModifiedBy = modifierName(principal.username);
     const current = stored?.automation;
@@ -69,7 +69,7 @@ export function createWriting({ clock, whyNotWriter }: WritingNeeds) {
     // A workflow that appears after this look is one that the automation named before.
     const exists = workflowId === undefined || (await writer.workflowsAmong([workflowId])).has(workflowId);
     const current = stored?.automation;
-    await refuseDelegation(whyNotWriter, { principal, current, next });
+    await refuseDelegation(needs, { principal, current, next });
     const people = peopleAfterWrite({ people: stored?.people ?? noPeople, current, next, by: principal });
     const confirms = people.isUnconfirmed !== true || (await isWriter(whyNotWriter, principal, next));
     return put(writer, next, { givenNext, people: { ...people, isUnconfirmed: !exists || !confirms } });
@@ -77,7 +77,11 @@ export function createWriting({ clock, whyNotWriter }: WritingNeeds) {
 }
 
 /** Pauses and resumes schedules. */
-export function createSteering({ clock, rights, whyNotWriter }: WritingNeeds & { readonly rights: Rights }) {
+export function createSteering({
+  clock,
+  rights,
+  whyNotWriter,
+}: Pick<WritingNeeds, 'clock' | 'whyNotWriter'> & { readonly rights: Rights }) {
   return async (
     writer: AutomationWriter,
     {
@@ -99,7 +103,7 @@ export function createSteering({ clock, rights, whyNotWriter }: WritingNeeds & {
 }
 
 /** Makes a person answer for all of an automation, which stays as it is. */
-export function createTaking({ whyNotWriter }: Pick<WritingNeeds, 'whyNotWriter'>) {
+export function createTaking({ whyNotWriter, refuseAuthor }: Omit<DelegationNeeds, 'asksAuthors'>) {
   return async (
     writer: AutomationWriter,
     { principal, stored }: { readonly principal: Principal; readonly stored: StoredAutomation },
@@ -112,6 +116,7 @@ export function createTaking({ whyNotWriter }: Pick<WritingNeeds, 'whyNotWriter'
     const exists = (await writer.workflowsAmong([workflowId])).has(workflowId);
     const reason = await whyNotWriter(principal, workflowId);
     if (reason !== undefined) throw notWorkflowWriter('Taking it', reason);
+    await refuseAuthor(principal, { id: workflowId, version: automation.data?.workflowVersion });
     return put(writer, automation, { givenNext, people: { ...taken, isUnconfirmed: !exists } });
   };
 }

@@ -22,9 +22,24 @@ export function cronFault(text: string): string | undefined {
       return 'never comes: no month has such a day; correct the day or the month';
     return undefined;
   } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/^CronPattern: /u, '') : 'it cannot be read';
-    return `is no cron expression (${reason}); ${advice}`;
+    return `is no cron expression (${error instanceof Error ? inWords(error.message) : 'it cannot be read'}); ${advice}`;
   }
+}
+
+/** The fields as croner names them. It counts days and months from 0 in its messages. */
+const fieldsOfCroner: Readonly<Record<string, { readonly field: string; readonly from: number; readonly to: number }>> = {
+  minute: { field: 'minute', from: 0, to: 59 },
+  hour: { field: 'hour', from: 0, to: 23 },
+  day: { field: 'day of month', from: 1, to: 31 },
+  month: { field: 'month', from: 1, to: 12 },
+  dayOfWeek: { field: 'day of week', from: 0, to: 7 },
+};
+
+function inWords(message: string): string {
+  const [, name = '', value = ''] = /^CronPattern: Invalid value for (\w+): (-?\d+)$/u.exec(message) ?? [];
+  const known = fieldsOfCroner[name];
+  if (known === undefined) return message.replace(/^CronPattern: /u, '');
+  return `${Number(value) + known.from} is no ${known.field}, which is ${known.from} to ${known.to}`;
 }
 
 function hasKnownNames(field: string): boolean {

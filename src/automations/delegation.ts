@@ -13,6 +13,17 @@ export type WhyNotWriter = (
   pinned?: { readonly version: string | undefined },
 ) => Promise<string | undefined>;
 
+export interface DelegationNeeds {
+  readonly whyNotWriter: WhyNotWriter;
+  /** Throws `workflow-invalid` where the principal may not be author of what runs the workflow, for the secrets that it uses. */
+  readonly refuseAuthor: (
+    principal: Principal,
+    workflow: { readonly id: string; readonly version?: string | undefined },
+  ) => Promise<void>;
+  /** False: no secret is configured, so `refuseAuthor` refuses no person. */
+  readonly asksAuthors: () => boolean;
+}
+
 interface Delegation {
   readonly principal: Principal;
   /** Absent: the automation is new. */
@@ -24,9 +35,13 @@ interface Delegation {
 /**
  * Throws `forbidden` (403) where a change decides what an automation runs, and the principal may not write the versions that would run. Those before
  * the change count, and those after it. People run an automation who could not make its calls themselves, so that this choice belongs to the writers of the workflow.
- * A deletion decides too, since another automation could get the name.
+ * A deletion decides too, since another automation could get the name. Throws `workflow-invalid` (400) where the principal would be author of what
+ * uses a secret without being one of its writers.
  */
-export async function refuseDelegation(whyNot: WhyNotWriter, change: Delegation): Promise<void> {
+export async function refuseDelegation(
+  { whyNotWriter: whyNot, refuseAuthor }: Omit<DelegationNeeds, 'asksAuthors'>,
+  change: Delegation,
+): Promise<void> {
   const { principal, current, next } = change;
   const what = decision(change);
   if (what === undefined) return;
@@ -40,6 +55,8 @@ export async function refuseDelegation(whyNot: WhyNotWriter, change: Delegation)
       { logged: `${what} needs the right to write the workflow.` },
     );
   }
+  const { workflowId: id, workflowVersion: version } = next?.data ?? {};
+  if (id !== undefined) await refuseAuthor(principal, { id, version });
 }
 
 /** In words; undefined where the change decides nothing. */

@@ -26,6 +26,8 @@ function catalogueOn(database: Database): AutomationCatalogue {
     clock: systemClock,
     rights: noRights,
     whyNotWriter: () => Promise.resolve(undefined),
+    refuseAuthor: () => Promise.resolve(),
+    asksAuthors: () => false,
   });
 }
 

@@ -10,6 +10,7 @@ import type { GivenAutomation } from './automation-document.ts';
 import { noteRun } from './run-facts.test-support.ts';
 
 const whyNotWriter = () => Promise.resolve(undefined);
+const refuseAuthor = () => Promise.resolve();
 
 const principal: Principal = { id: 'ada', username: 'ada', roles: ['admin'], groups: [] };
 const noon = Date.parse('2026-05-01T12:00:00Z');
@@ -36,6 +37,8 @@ eachStore((store) => {
     const catalogue = createAutomationCatalogue({
       rights: noRights,
       whyNotWriter,
+      refuseAuthor,
+      asksAuthors: () => false,
       database: await store.open(t),
       clock: { now: () => now, monotonic: () => now },
     });
@@ -66,6 +69,8 @@ eachStore((store) => {
     const catalogue = createAutomationCatalogue({
       rights: noRights,
       whyNotWriter,
+      refuseAuthor,
+      asksAuthors: () => false,
       database,
       clock: { now: () => noon, monotonic: () => noon },
     });
@@ -98,6 +103,8 @@ eachStore((store) => {
     const catalogue = createAutomationCatalogue({
       rights: noRights,
       whyNotWriter,
+      refuseAuthor,
+      asksAuthors: () => false,
       database,
       clock: { now: () => noon, monotonic: () => noon },
     });
@@ -112,6 +119,8 @@ eachStore((store) => {
     const catalogue = createAutomationCatalogue({
       rights: noRights,
       whyNotWriter,
+      refuseAuthor,
+      asksAuthors: () => false,
       database,
       clock: { now: () => noon, monotonic: () => noon },
     });
@@ -127,6 +136,8 @@ eachStore((store) => {
     const catalogue = createAutomationCatalogue({
       rights: noRights,
       whyNotWriter,
+      refuseAuthor,
+      asksAuthors: () => false,
       database,
       clock: { now: () => noon, monotonic: () => noon },
     });
@@ -147,6 +158,8 @@ eachStore((store) => {
     const catalogue = createAutomationCatalogue({
       rights: noRights,
       whyNotWriter,
+      refuseAuthor,
+      asksAuthors: () => false,
       database,
       clock: { now: () => noon, monotonic: () => noon },
     });

@@ -1,7 +1,7 @@
 /**
  * Every error that the gateway can answer with: HTTP status and title by `code`. http/documentation/openapi-error-guide.ts says what
  * each means for a caller. The table is closed: a test compares it with docs/reference/errors.md, and OpenAPI is made from it. The audit log
- * alone has `no-dry-run`.
+ * alone has `no-dry-run`, and runs alone fail with `secret-altered`.
  * 4xx is a fault of the request, 502 and 504 of the far side. With 503 the gateway or an adapter cannot take the call now.
  */
 export const errorCodes = {
@@ -17,6 +17,7 @@ export const errorCodes = {
   'path-denied': { status: 403, title: 'The adapter instance does not allow this path' },
   'approval-required': { status: 403, title: 'People must approve the call before it leaves' },
   'approval-mismatch': { status: 403, title: 'The approval is none of this call' },
+  'secret-altered': { status: 403, title: 'The call has a secret in another spelling' },
   'not-found': { status: 404, title: 'There is no such route' },
   'adapter-not-found': { status: 404, title: 'There is no such adapter instance' },
   'automation-not-found': { status: 404, title: 'There is no such automation' },

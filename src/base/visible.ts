@@ -1,5 +1,5 @@
-/** Control characters, U+2028, U+2029, format characters: they end a line for some readers, control a terminal, or are invisible. */
-const invisible = /[\p{Cc}\u2028\u2029\p{Cf}]/gu;
+/** They end a line for some readers, control a terminal, or are invisible: all blanks but the space are among them. */
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}[\p{Zs}--[ ]]\u2800\u{1d159}]/gv;
 
 /** Most texts. This test comes first because it is much faster. */
 const plain = /^[\x20-\x7e]*$/u;

@@ -3,6 +3,7 @@ import type { InvolvedPrincipal } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
 import type { ApprovalFact } from '#audit/audit-entry.ts';
 import type { IntentPermit } from '#audit/intent-permit.ts';
+import type { CarriedSecret } from '#relay/seal.ts';
 import type { Call } from './call.ts';
 
 /** Lets a call pass once people have approved it. The approvals themselves are in `src/approvals/`. */
@@ -40,6 +41,8 @@ export interface ApprovalReference {
   readonly isAsked?: boolean | undefined;
   /** Replaces the values of secrets in what people are shown. */
   readonly mask?: ((text: string) => string) | undefined;
+  /** The secrets of the workflow that the call carries. */
+  readonly secrets?: readonly CarriedSecret[] | undefined;
 }
 
 /** `activity` and `attempt` name a call of a run for ever. */

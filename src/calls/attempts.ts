@@ -24,6 +24,8 @@ interface CallingScope {
   readonly adapter: string | undefined;
   readonly trace: TraceContext;
   readonly span: Span | undefined;
+  /** Replaces the values of secrets. */
+  readonly mask: (text: string) => string;
   attempted: Attempted | undefined;
 }
 
@@ -129,7 +131,7 @@ function attemptFacts({ origin, path, method }: SentCall, scope: CallingScope, c
     'server.address': hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
     'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
     'url.scheme': protocol.slice(0, -1),
-    'url.full': `${origin}${withMaskedQuery(path, 'REDACTED')}`,
+    'url.full': scope.mask(`${origin}${withMaskedQuery(path, 'REDACTED')}`),
     'http.request.resend_count': count === 1 ? undefined : count - 1,
     'gateway.adapter': scope.adapter,
   };

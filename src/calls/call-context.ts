@@ -1,6 +1,7 @@
 import type { Entrance } from '#access/access-options.ts';
 import type { InvolvedPrincipal } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
+import type { Seal } from '#relay/seal.ts';
 import type { ApprovalReference } from './approval-gate.ts';
 import type { CallRecord } from './call-record.ts';
 
@@ -16,6 +17,8 @@ export interface CallContext {
   readonly involved?: readonly InvolvedPrincipal[];
   /** By which entrances the call comes. Absent: over HTTP. */
   readonly via?: readonly Entrance[] | undefined;
+  /** Of a call of a run: the secrets that it may carry. */
+  readonly seal?: Seal | undefined;
   /** Absent: the caller named no approval, and gave no reason. */
   readonly approval?: ApprovalReference | undefined;
   /** Milliseconds that the caller is willing to wait, where it said so. */

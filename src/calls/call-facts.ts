@@ -27,6 +27,8 @@ export interface CallFacts {
   readonly run?: string | undefined;
   /** The task of a run that makes the call. */
   readonly via?: AuditFacts['via'];
+  /** Set where the writer of a workflow says that the call changes nothing. */
+  readonly repeatable?: true | undefined;
   /** The format of the dry run, where the call asks for one. */
   readonly preview?: AuditFacts['preview'];
   /** The form that the request stored or deleted. */

@@ -44,12 +44,12 @@ interface CallPathOptions {
 export function createCallPath(options: CallPathOptions): CallPath {
   return {
     async perform(call, context) {
-      const { record, answerable, via = ['http'] } = context;
+      const { record, answerable, via = ['http'], seal } = context;
       const { principal } = record;
       const at = record.clock.now();
       const traits = traitsOf(call, entranceOf(via));
       const asked: AskedCall = { ...rulesOf(options), principal, answerable, via, at, call: traits };
-      const decision = decideCall(asked, () => relayedCall(call, { asked, record }, options));
+      const decision = decideCall(asked, () => relayedCall(call, { asked, record, seal }, options));
       record.note({ rule: decision.rule });
       if (!decision.allowed) throw decision.refusal;
       options.rateLimit()?.count(principal);
@@ -110,7 +110,7 @@ async function sent(relayed: RelayedCall, scope: CallScope, record: CallRecord):
 /** Notes what is on record of a call before its rules are asked. Throws 404 `adapter-not-found`, and 400 for a body that cannot be written. */
 function relayedCall(
   call: Call,
-  { asked, record }: { readonly asked: AskedCall; readonly record: CallRecord },
+  { asked, record, seal }: { readonly asked: AskedCall } & Pick<CallContext, 'record' | 'seal'>,
   { adapters, outbound, userAgent }: CallPathOptions,
 ): RelayedCall {
   if (call.operation === 'restCall') {
@@ -118,12 +118,12 @@ function relayedCall(
     record.note({ verb: request.verb, address: request.destination.href });
     const { principal, trace } = record;
     const refuseHop = hopRefusal(asked, request.destination.origin);
-    return restCall({ request, follows, section: outbound(), caller: principal.id, trace, userAgent, refuseHop });
+    return restCall({ request, follows, section: outbound(), caller: principal.id, trace, userAgent, refuseHop, seal });
   }
   const adapter = adapters().find(call.adapter);
   const method = methodOf(call);
   record.note({ adapter: adapter.name, verb: method, address: call.params.path });
-  return orchestratorCall({ passedOn: {}, ...call, adapter, method, trace: record.trace, userAgent });
+  return orchestratorCall({ passedOn: {}, ...call, adapter, method, trace: record.trace, userAgent, seal });
 }
 
 /** Asks for each redirect whether a role or a right allows a call to its path: the far side chose it, not the caller. */

@@ -73,6 +73,7 @@ export class CallRecord {
     workflow: undefined,
     run: undefined,
     via: undefined,
+    repeatable: undefined,
     preview: undefined,
     form: undefined,
     approval: undefined,
@@ -246,6 +247,7 @@ export class CallRecord {
       request,
       requestId: this.requestId,
       facts: this.facts,
+      mask: this.mask,
       mayKeep: (length) => this.#audit.keepsReply(length),
     });
   }

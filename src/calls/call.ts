@@ -3,6 +3,8 @@ import type { Checked } from '#relay/checked.ts';
 import type { OrchestratorParams, PassedOnHeaders, RequestParams } from '#relay/orchestrator-request.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 import type { CheckedRestCall } from '#relay/rest-call-request.ts';
+import { orchestratorTexts, type SealedText } from '#relay/seal.ts';
+import { restCallTexts } from '#relay/sealed-rest-call.ts';
 
 /** What a principal asks the gateway to send. Its entrance has held the arguments against their schema, and had them checked. */
 export type Call =
@@ -15,6 +17,8 @@ export type Call =
   | (OfAdapter & {
       readonly operation: 'restAction';
       readonly params: Checked<OrchestratorParams>;
+      /** The writer of a workflow says that the call changes nothing. */
+      readonly repeatable?: true | undefined;
       readonly passedOn: PassedOnHeaders;
       readonly body: Buffer;
     })
@@ -43,6 +47,11 @@ const fixedMethods = { restAction: 'POST', restQuery: 'GET', restCall: undefined
 /** The method that every call of the operation has at the far side; undefined where the caller names it. */
 export function fixedMethod(operation: CallOperation): 'GET' | 'POST' | undefined {
   return fixedMethods[operation];
+}
+
+/** What of the call may have placeholders in place of secrets. */
+export function textsOf(call: Call): readonly SealedText[] {
+  return call.operation === 'restCall' ? restCallTexts(call.request) : orchestratorTexts(call);
 }
 
 /** The method of a call to an orchestrator at the far side. */

@@ -9,9 +9,9 @@ import { type CallResult, keyChange, readKeptReply } from './kept-reply.ts';
 const request = idempotentRequest({ caller: 'admin', route: 'r', key: 'k', payload: [] });
 
 /** What the store keeps of a state-changing call that left and ended so. */
-function keptOf(result: CallResult): Buffer | undefined {
+function keptOf(result: CallResult, mask = (text: string): string => text): Buffer | undefined {
   const traffic = { traffic: { attempts: 1, left: true, bytesSent: 0, bytesReceived: 0 } };
-  const change = keyChange({ result, request, requestId: 'one', facts: { verb: 'POST', traffic }, mayKeep: () => true });
+  const change = keyChange({ result, request, requestId: 'one', facts: { verb: 'POST', traffic }, mask, mayKeep: () => true });
   assert.ok(change.kind === 'end');
   return change.reply === undefined ? undefined : unsealed(request, change.reply);
 }
@@ -48,6 +48,24 @@ test('a kept error is the error of the far side again, with all that its caller 
     ['one', 'one', 'upstream-error', 'upstream-error', 'away'],
   );
   assert.deepEqual({ status: error.status, headers: error.headers, upstream: error.upstream }, options);
+});
+
+test('a kept reply and a kept error have no secret: text and other bytes are masked', () => {
+  const mask = (text: string): string => text.replaceAll('hush', '***');
+  const address = 'https://a.example/hush';
+  for (const body of [
+    Buffer.from('{"é":"hush"}'),
+    Buffer.concat([Buffer.from([0xff, 0x00]), Buffer.from('hush'), Buffer.from([0xfe])]),
+  ]) {
+    const kept = keptOf({ reply: { ...reply(body), address } }, mask);
+    assert.ok(kept !== undefined && !kept.includes('hush'));
+    const { answer } = readKeptReply(kept);
+    assert.ok(answer.kind === 'reply');
+    const expected = Buffer.from(body.toString('latin1').replace('hush', '***'), 'latin1');
+    assert.deepEqual([answer.reply.address, answer.reply.head], ['https://a.example/***', expected]);
+  }
+  const failure = new GatewayError('upstream-error', 'no hush', { upstream: { status: 500, body: '"hush"' } });
+  assert.doesNotMatch(keptOf({ failure }, mask)?.toString() ?? '', /hush/u);
 });
 
 test('a kept reply has status, headers and every byte of the far side', async () => {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { type IdempotentRequest, sealed } from '#audit/idempotent-request.ts';
 import type { KeyChange } from '#audit/key-change.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
@@ -42,17 +43,20 @@ export function keyChange({
   request,
   requestId,
   facts,
+  mask,
   mayKeep,
 }: {
   readonly result: CallResult;
   readonly request: IdempotentRequest;
   readonly requestId: string;
   readonly facts: CallFacts;
+  /** Replaces the values of secrets. */
+  readonly mask: (text: string) => string;
   /** Whether the store has room for a sealed reply of that length. */
   readonly mayKeep: (length: number) => boolean;
 }): KeyChange {
   const keep = (kept: KeptReply | KeptError, body: Buffer): KeyChange => {
-    const reply = sealed(request, Buffer.concat([Buffer.from(`${JSON.stringify(kept)}\n`), body]));
+    const reply = sealed(request, Buffer.concat([Buffer.from(`${mask(JSON.stringify(kept))}\n`), maskedBytes(body, mask)]));
     return { kind: 'end', state: 'done', ...(mayKeep(reply.length) && { reply }) };
   };
   if ('reply' in result) {
@@ -64,6 +68,14 @@ export function keyChange({
   if (!changeLeft(facts)) return { kind: 'release' };
   if (!(failure instanceof GatewayError) || failure.code === 'outcome-unknown') return { kind: 'end', state: 'unknown' };
   return keep(keptError(failure, requestId), Buffer.alloc(0));
+}
+
+/** What is no UTF-8 is masked byte by byte, so that its other bytes stay. */
+function maskedBytes(bytes: Buffer, mask: (text: string) => string): Buffer {
+  const encoding = isUtf8(bytes) ? 'utf8' : 'latin1';
+  const text = bytes.toString(encoding);
+  const masked = mask(text);
+  return masked === text ? bytes : Buffer.from(masked, encoding);
 }
 
 function keptError(

@@ -43,8 +43,8 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** What is known before a call is made: who asks for what. Every record has the same members, so that JSON.stringify is quick. */
 export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writable<AuditFacts> {
-  const { verb, address = origin.address, adapter, rule, workflow, run, via, preview, form, approval } = call.facts;
-  const { automation, imported, approvalName, reason } = call.facts;
+  const { verb, address = origin.address, adapter, rule, workflow, run, via, form, approval } = call.facts;
+  const { automation, imported, repeatable, preview, approvalName, reason } = call.facts;
   const { principal } = call;
   const known = principal.username !== '';
   return {
@@ -66,6 +66,7 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
     workflow,
     run,
     via,
+    repeatable,
     preview,
     form,
     approval,

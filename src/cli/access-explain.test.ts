@@ -117,3 +117,14 @@ do: [{ a: { call: http, with: { method: GET, endpoint: https://a.example } } }, 
   assert.match(missing.err, /^none\.yaml:1:1: the file .* does not exist\n$/u);
   assert.equal(missing.code, 2);
 });
+
+test('explain gives a user the roles of its groups, and knows none that is blocked', async (t) => {
+  const user = (name: string): string => `    - { username: ${name}, passwordHash: '${hash}', roles: [], groups: [noc-leads] }\n`;
+  const groups = `access:\n  users:\n${user('lea')}${user('leo')}  groupRoles: { noc-leads: [admin] }\n  blocked: [leo]\n`;
+  const asked = (name: string): Promise<CliRun> =>
+    runCommandLine(t, ['explain', `--principal=${name}`, '--route=listAudit'], { files: { 'gateway.yaml': groups } });
+  assert.match((await asked('lea')).out, /^allowed: role admin\n/u);
+  const { code, err } = await asked('leo');
+  assert.notEqual(code, 0);
+  assert.match(err, /is no user or client of the configuration, or is blocked/u);
+});

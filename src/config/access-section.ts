@@ -1,10 +1,14 @@
 import { signatureAlgorithms } from '#access/access-options.ts';
 import { parsePasswordHash } from '#access/password-hash.ts';
+import { idOfIssuer, issuerOfId } from '#access/principal.ts';
+import { shown } from '#yaml/wording.ts';
 import { httpUrl } from './address-shapes.ts';
 import { basicUsername } from './dialling-shapes.ts';
-import { itemsOf, memberOf, scalarOf } from './place.ts';
-import { customRoleList, groupList, roleList, rolesAreDefined } from './role-shapes.ts';
+import { named } from './named-shape.ts';
+import { entriesOf, itemsIn, itemsOf, memberOf, type Place, scalarOf } from './place.ts';
+import { customRoleList, groupList, groupName, roleList, rolesAreDefined } from './role-shapes.ts';
 import { choice, duration, label, orZero, type Parsed, text } from './scalar-shapes.ts';
+import { basicPasswordFault, secret } from './secret-shape.ts';
 import { type Check, defaulted, list, mapping, optional, required, type Shape, unique } from './shape.ts';
 
 /** Longest name of a user or client, in characters. */
@@ -39,38 +43,146 @@ const client = mapping({
   secretHash: required(argon2idHash, 'Output of `orchestration-gateway hash-password` for the client secret.'),
   roles: required(roleList, rolesMeaning),
   groups: defaulted(groupList, '[]', groupsMeaning),
+  tokenLifetime: optional(duration('90d'), 'Lifetime of the tokens of this client, in place of `access.tokenLifetime`.'),
 });
 
 const claim = label({ type: 'claim name', example: 'roles' });
 
 const remember = orZero(duration('3650d'));
 
-const issuer = mapping({
-  issuer: required(
-    httpUrl({ example: 'https://login.example.net/realms/network', path: true }),
-    'The exact `iss` claim of its tokens. The gateway finds the keys through the discovery document of the issuer.',
-  ),
-  audience: required(
-    label({ type: 'audience', example: 'orchestration-gateway' }),
-    'The `aud` claim of its tokens for this gateway.',
-  ),
-  rolesClaim: defaulted(claim, 'roles', 'Claim that lists the roles.'),
-  groupsClaim: defaulted(claim, 'groups', 'Claim that lists the groups.'),
-  algorithms: defaulted(
-    list(choice(...signatureAlgorithms), { atLeast: 1, checks: [unique()] }),
-    '[RS256, ES256, EdDSA]',
-    'Accepted signature algorithms, all of them asymmetric.',
-  ),
-  remember: defaulted(
-    remember,
-    '30d',
-    'How long after the last token of a person its roles and groups count while the person is absent. With 0 they never do.',
-  ),
-  consoleClientId: optional(
-    label({ type: 'client id', example: 'orchestration-gateway-console' }),
-    'Client id of the console at the issuer, a public client. With it people log in to the console by this issuer.',
-  ),
+const noGroup = 'holds a name that no group can have; write 1 to 256 characters, without white space at an end';
+const isGroup = (name: string): boolean => name === name.trim() && /^[^\p{Cc}\p{Zl}\p{Zp}]{1,256}$/u.test(name);
+
+const groupNames = named(groupName, {
+  type: 'mapping of values to groups',
+  example: '{ 9f1c6a52-0000-4000-8000-000000000000: noc }',
+  refuse: (value) => (isGroup(value) ? undefined : noGroup),
 });
+
+const secretNeedsClient: Check = (place) => {
+  const client = memberOf(place, 'consoleClientSecret');
+  if (client !== undefined && memberOf(place, 'consoleClientId') === undefined)
+    place.reading.problem(client, 'needs consoleClientId');
+};
+
+const issuer = mapping(
+  {
+    issuer: required(
+      httpUrl({ example: 'https://login.example.net/realms/network', path: true }),
+      'The exact `iss` claim of its tokens. The gateway finds the keys through the discovery document of the issuer.',
+    ),
+    audience: required(
+      label({ type: 'audience', example: 'orchestration-gateway' }),
+      'The `aud` claim of its tokens for this gateway.',
+    ),
+    rolesClaim: defaulted(claim, 'roles', 'Claim that lists the roles.'),
+    groupsClaim: defaulted(claim, 'groups', 'Claim that lists the groups.'),
+    groupNames: optional(
+      groupNames,
+      'Names of groups by the values of the claim. Where the key is given, any other value of this issuer is no group.',
+    ),
+    algorithms: defaulted(
+      list(choice(...signatureAlgorithms), { atLeast: 1, checks: [unique()] }),
+      '[RS256, ES256, EdDSA]',
+      'Accepted signature algorithms, all of them asymmetric.',
+    ),
+    remember: defaulted(
+      remember,
+      '30d',
+      'How long after the last token of a person its roles and groups count while the person is absent. With 0 they never do.',
+    ),
+    consoleClientId: optional(
+      label({ type: 'client id', example: 'orchestration-gateway-console' }),
+      'Client id of the console at the issuer. With it people log in to the console by this issuer.',
+    ),
+    consoleClientSecret: optional(
+      secret({ refuse: basicPasswordFault }),
+      'Secret of that client. Without it the console is a public client.',
+    ),
+  },
+  secretNeedsClient,
+);
+
+/** `Principal.id`. */
+const principalId = text({
+  type: 'id of a principal',
+  example: 'ann',
+  parse: (value): Parsed<string> => {
+    const id = idIn(value);
+    if (id !== undefined) return { value: id };
+    return { fault: `is no id of a principal; write a user name, a client id, or 'oidc:["ISSUER","SUBJECT"]' in quotes` };
+  },
+});
+
+function idIn(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  if (value.startsWith('oidc:')) return issuerId(value);
+  return value === value.trim() && /^[^:\p{Cc}\p{Zl}\p{Zp}]{1,128}$/u.test(value) ? value : undefined;
+}
+
+/** The form that `Principal.id` has, without the white space that the operator may put between its parts. */
+function issuerId(value: string): string | undefined {
+  try {
+    const [issuedBy, subject, ...more] = JSON.parse(value.slice('oidc:'.length)) as readonly unknown[];
+    if (typeof issuedBy !== 'string' || typeof subject !== 'string' || more.length > 0) return undefined;
+    return idOfIssuer(issuedBy, subject);
+  } catch {
+    return undefined;
+  }
+}
+
+const principalIds = list(principalId, { checks: [unique()] });
+
+/** A principal is one person. */
+const personsAreDisjoint: Check = (place) => {
+  const seen = new Map<string | undefined, string>();
+  for (const { key = '', value } of entriesOf(place)) {
+    for (const item of itemsOf(value)) {
+      const id = idIn(scalarOf(item));
+      const first = seen.get(id);
+      if (first !== undefined && first !== key)
+        place.reading.problem(item, `belongs to ${shown(first)} already; a principal is one person`);
+      else if (id !== undefined) seen.set(id, key);
+    }
+  }
+};
+
+const persons = named(list(principalId, { atLeast: 1, checks: [unique()] }), {
+  type: 'mapping of persons to lists of ids',
+  example: '{ ann: [ann, ann-cli] }',
+  refuse: (name) => (isGroup(name) ? undefined : 'holds a name that no person can have; write 1 to 256 characters'),
+  checks: [personsAreDisjoint],
+});
+
+const groupRoles = named(roleList, {
+  type: 'mapping of groups to lists of roles',
+  example: '{ noc-leads: [engineering] }',
+  refuse: (group) => (isGroup(group) ? undefined : noGroup),
+});
+
+/** An id that no principal has may be a slip, and the one who was meant then goes on. */
+const idsAreKnown: Check = (place) => {
+  const names = namesOf(place);
+  const issuers = itemsIn(place, 'oidc').map((item) => scalarOf(memberOf(item, 'issuer')));
+  const ids = [...itemsIn(place, 'blocked'), ...valuesIn(place, 'persons').flatMap(itemsOf)];
+  for (const item of ids) {
+    const id = idIn(scalarOf(item));
+    if (id === undefined) continue;
+    const from = issuerOfId(id);
+    if (from === undefined ? !names.has(id) : !issuers.includes(from))
+      place.reading.warning(item, 'names no user and no client, and no issuer that is configured');
+  }
+};
+
+function namesOf(access: Place): ReadonlySet<unknown> {
+  const users = itemsIn(access, 'users').map((item) => scalarOf(memberOf(item, 'username')));
+  return new Set([...users, ...itemsIn(access, 'clients').map((item) => scalarOf(memberOf(item, 'clientId')))]);
+}
+
+function valuesIn(place: Place, key: string): readonly Place[] {
+  const member = memberOf(place, key);
+  return member === undefined ? [] : entriesOf(member).map(({ value }) => value);
+}
 
 /** The name identifies a principal, so a client and a user must not have the same name. */
 const clientsAreNoUsers: Check = (place) => {
@@ -88,10 +200,7 @@ const clientsAreNoUsers: Check = (place) => {
 };
 
 const hasPrincipals: Check = (place) => {
-  const isEmpty = ['users', 'clients', 'oidc'].every((key) => {
-    const member = memberOf(place, key);
-    return member === undefined || itemsOf(member).length === 0;
-  });
+  const isEmpty = ['users', 'clients', 'oidc'].every((key) => itemsIn(place, key).length === 0);
   if (isEmpty) place.reading.warning(place, 'names no user, client or issuer: no caller can authenticate');
 };
 
@@ -106,8 +215,20 @@ export const accessSection = mapping(
       'OpenID Connect issuers whose bearer tokens the gateway accepts.',
     ),
     roles: defaulted(customRoleList, '[]', 'Roles of your own. They add rights to operations, and take none.'),
+    groupRoles: defaulted(groupRoles, '{}', 'Roles of the members of a group, of users, clients and people of issuers alike.'),
+    persons: defaulted(
+      persons,
+      '{}',
+      'Principals that are one person, by a name of your choice: for approvals, where a person counts once, and for limits.',
+    ),
+    blocked: defaulted(
+      principalIds,
+      '[]',
+      'Principals that may do nothing: no login, token, schedule, run, grant or call. Their open event streams end.',
+    ),
   },
   clientsAreNoUsers,
   rolesAreDefined,
+  idsAreKnown,
   hasPrincipals,
 );

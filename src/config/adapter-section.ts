@@ -160,6 +160,10 @@ const adapter = mapping(
     ),
     allowPaths: defaulted(pathRights('["**"]', 'may'), '{}', 'Paths that callers may use.'),
     denyPaths: defaulted(pathRights('[]', 'may not'), '{}', 'Paths that callers may not use, even if `allowPaths` has them.'),
+    readActions: optional(
+      pathGlobs,
+      'Globs of POST actions that change nothing, so that a run may repeat them. Default of kind nso: the four of [Read actions](#read-actions); else none.',
+    ),
     tls: optional(adapterTls, 'Certificates for an HTTPS orchestrator.'),
     proxy: optional(proxy, 'Proxy for the connections to the orchestrator.'),
   },

@@ -1,37 +1,6 @@
-import { isMap } from 'yaml';
-import type { Secret } from '#base/secret.ts';
-import { entriesOf, memberPath, wrongKind } from './place.ts';
 import { duration, integer } from './scalar-shapes.ts';
-import { secret } from './secret-shape.ts';
-import { defaulted, isUntagged, mapped, mapping, type Shape } from './shape.ts';
-
-/** A name that `$secrets.NAME` can have. */
-const secretName = /^[A-Za-z][\w-]{0,127}$/u;
-
-/** Secrets by names of the operator's choice. */
-const namedSecrets: Shape<Readonly<Record<string, Secret>>> = {
-  type: 'mapping of names to secrets',
-  async read(place) {
-    if (!isMap(place.node)) return wrongKind(place, 'a mapping of names to secrets, e.g. { nso-login: { env: NSO_LOGIN } }');
-    if (!isUntagged(place)) return undefined;
-    const found = new Map<string, Secret>();
-    const entries = entriesOf(place);
-    for (const { key, keyPlace, value } of entries) {
-      if (key === undefined || !secretName.test(key)) {
-        const unnamed = { ...keyPlace, path: place.path };
-        place.reading.problem(
-          unnamed,
-          'holds a name that no secret can have; begin with a letter, then letters, digits, _ and -',
-        );
-      } else if (found.has(key)) place.reading.problem(keyPlace, 'is given twice; keep one');
-      else {
-        const read = await secret().read({ ...value, path: memberPath(place.path, key) });
-        if (read !== undefined) found.set(key, read);
-      }
-    }
-    return found.size === entries.length ? Object.fromEntries(found) : undefined;
-  },
-};
+import { namedSecrets } from './sealed-secret-shape.ts';
+import { defaulted, mapped, mapping, type Shape } from './shape.ts';
 
 const shortestRetention = 3_600_000;
 
@@ -51,5 +20,5 @@ export const automationsSection = mapping({
     'Tasks of runs that this gateway does at once. With 0 it does none, and serves calls alone.',
   ),
   retention: defaulted(retention, '30d', 'How long the gateway keeps runs that have ended.'),
-  secrets: defaulted(namedSecrets, '{}', 'Secrets that workflows use as `$secrets.NAME`, by name.'),
+  secrets: defaulted(namedSecrets, '{}', 'Secrets that workflows use as `$secrets.NAME`, by name. See below.'),
 });

@@ -70,15 +70,18 @@ access:
 #      secretHash: '$argon2id$v=19$...' # output of hash-password for the client secret
 #      roles: [apiread]
 #      groups: []
+#      tokenLifetime: 1h # in place of access.tokenLifetime
   # OpenID Connect issuers whose bearer tokens the gateway accepts.
 #  oidc:
 #    - issuer: https://login.example.net/realms/network # the exact iss claim of its tokens
 #      audience: orchestration-gateway
 #      rolesClaim: roles
 #      groupsClaim: groups
+#      groupNames: {} # for directories that send ids, e.g. { 9f1c6a52-7d10-4b5e: noc }; with it any other value is no group
 #      algorithms: [RS256, ES256, EdDSA]
 #      remember: 30d # how long the roles and groups of a person's last token count for its schedules and workflows
-#      consoleClientId: gateway-console # a public client: people log in to the console by this issuer
+#      consoleClientId: gateway-console # people log in to the console by this issuer
+#      consoleClientSecret: { env: CONSOLE_CLIENT_SECRET } # without it the console is a public client
   # Roles of your own add rights to operations, by their operationId. Without routes a right is about the four that relay calls.
   # Any other empty list matches anything.
 #  roles:
@@ -87,6 +90,10 @@ access:
 #        - { routes: [restQuery], adapters: [Local NSO], paths: ["restconf/data/tailf-ncs:devices/**"], methods: [] }
 #        - { routes: [restCall], destinations: [tickets.example.net], via: [run] } # in runs alone
 #        - { routes: [listAutomations, runAutomation, listRuns, readRun], workflows: ["noc.*"] }
+#  groupRoles: {} # e.g. { noc-leads: [engineering] }: roles of the members of a group
+  # Principals by their ids: user name, client id, or 'oidc:["ISSUER","SUBJECT"]'.
+#  persons: {} # e.g. { ann: [ann, ann-cli] }: the principals of one person, who counts once in an approval
+#  blocked: [] # principals that may do nothing any more
 `;
 }
 
@@ -119,6 +126,7 @@ const adapters = `# Adapter instances. Their names are in the URLs: POST /orches
 #    breaker: { failures: 5, openFor: 10s }
 #    allowPaths: { actions: ["**"], queries: ["**"] } # globs: * matches within a segment, ** across segments
 #    denyPaths: { actions: [], queries: [] } # denyPaths has precedence
+#    readActions: ["**/check-sync"] # POST actions that change nothing, so that a run may repeat them
 #    tls: # with verify: false the gateway accepts any certificate, and logs a warning at every start
 #      { caFile: ca.pem, certFile: client.pem, keyFile: client.key, serverName: nso.example.net, verify: true }
 #    proxy: { url: http://proxy.example.net:3128, username: gateway, password: { env: PROXY_PASSWORD }, resolves: false }
@@ -152,7 +160,16 @@ const audit = `#audit:
 const automations = `#automations:
 #  tasks: 32 # tasks of runs that this gateway does at once; with 0 it does none
 #  retention: 30d # how long the gateway keeps runs that have ended
-#  secrets: {} # for $secrets of workflows, e.g. { nso-login: { env: NSO_LOGIN } }
+#  secrets: # for $secrets of workflows: where each may go, and who may write what uses it
+#    ticketToken:
+#      value: { env: TICKET_TOKEN }
+#      workflows: ['noc.*'] # globs of the ids of workflows
+#      writers: # of workflows that use it, and of automations that run them
+#        roles: [admin]
+#        groups: [noc-authors]
+#      destinations: ['https://tickets.example.net/api/'] # with the beginning of the path
+#      adapters: [] # adapter instances whose calls may carry it
+#      places: [authentication, 'header:Authorization'] # also header:NAME, query, path and body
 `;
 
 const approvals = `# Calls that people must approve before they leave. An empty list matches anything.

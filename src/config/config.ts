@@ -1,5 +1,6 @@
 import type { AccessOptions } from '#access/access-options.ts';
 import type { ApprovalRule } from '#access/approval-options.ts';
+import type { SecretRule } from '#access/secret-rule.ts';
 import type { Secret } from '#base/secret.ts';
 import type { ReceiverOptions } from '#notifications/notification.ts';
 import type { ProxyOptions } from '#outbound/proxy-connect.ts';
@@ -90,6 +91,8 @@ export interface AdapterConfig {
   readonly breaker: { readonly failures: number; readonly openFor: number };
   readonly allowPaths: PathRightsConfig;
   readonly denyPaths: PathRightsConfig;
+  /** Absent: those of the kind. */
+  readonly readActions?: readonly string[];
   readonly tls?: TlsOptions;
   readonly proxy?: ProxyOptions;
 }
@@ -115,5 +118,9 @@ export interface AutomationsConfig {
   readonly tasks: number;
   /** Of ended runs, in milliseconds. */
   readonly retention: number;
-  readonly secrets: Readonly<Record<string, Secret>>;
+  readonly secrets: Readonly<Record<string, SealedSecretConfig>>;
+}
+
+export interface SealedSecretConfig extends SecretRule {
+  readonly value: Secret;
 }

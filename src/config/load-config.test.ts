@@ -27,6 +27,9 @@ test('every section but access has its documented default', async (t) => {
       clients: [],
       oidc: [],
       roles: [],
+      groupRoles: {},
+      persons: {},
+      blocked: [],
     },
     outbound: {
       allow: [],
@@ -456,22 +459,57 @@ test('dot segments are refused in the path of a URL, and allowed in its query', 
   await only(t, auth('https://login.example/a/..?b=c'), /tokenUrl: has "\." or "\.\." segments/u, given);
 });
 
+const sealed = `workflows: ["noc.*"], writers: { roles: [admin] }, destinations: ["https://tickets.example.net/api/"]`;
+
 test('automations have tasks, a retention of at least an hour, and secrets by name', async (t) => {
-  const { config } = await load(t, `${callers}automations: { tasks: 0, retention: 1h, secrets: { nso-login: { env: LOGIN } } }`, {
+  const secret = `nso-login: { value: { env: LOGIN }, ${sealed} }`;
+  const { config } = await load(t, `${callers}automations: { tasks: 0, retention: 1h, secrets: { ${secret} } }`, {
     env: { LOGIN: 'hush' },
   });
   const { tasks, retention, secrets } = config.automations;
-  assert.deepEqual([tasks, retention, secrets['nso-login']?.reveal()], [0, 3_600_000, 'hush']);
+  const { value, ...rule } = secrets['nso-login'] ?? {};
+  assert.deepEqual([tasks, retention, value?.reveal()], [0, 3_600_000, 'hush']);
+  assert.deepEqual(rule, {
+    workflows: ['noc.*'],
+    writers: { roles: ['admin'], groups: [] },
+    destinations: ['https://tickets.example.net/api/'],
+    adapters: [],
+    places: ['authentication', 'header:authorization'],
+  });
   await only(t, `${callers}automations: { retention: 59m }`, /automations\.retention: .*at least 1h/u);
-  await only(
-    t,
-    `${callers}automations: { secrets: { 1x: { env: A } } }`,
-    /automations\.secrets: holds a name that no secret can have/u,
-  );
-  await only(
-    t,
-    `${callers}automations: { secrets: { a: { env: NOT_SET } } }`,
-    /automations\.secrets\.a\.env: .*NOT_SET is not set/u,
-  );
+  for (const [secretsText, problem] of [
+    ['1x: { env: A }', /automations\.secrets: holds a name that no secret can have/u],
+    [`a: { value: { env: NOT_SET }, ${sealed} }`, /automations\.secrets\.a\.value\.env: .*NOT_SET is not set/u],
+  ] as const)
+    await only(t, `${callers}automations: { secrets: { ${secretsText} } }`, problem);
   await only(t, `${callers}automations: { secrets: [] }`, /automations\.secrets: .*mapping of names to secrets/u);
+});
+
+test('a secret in the form of an earlier version is a problem, which shows the new form', async (t) => {
+  for (const old of ['{ env: LOGIN }', '{ file: /run/secrets/login }', '"hush"'])
+    await only(
+      t,
+      `${callers}automations: { secrets: { a: ${old} } }`,
+      /automations\.secrets\.a: .*earlier version.*\{ value: \{ env: TICKET_TOKEN \}, workflows: \["noc\.\*"\], writers: .* destinations: /u,
+    );
+});
+
+test('a secret goes to https addresses, to loopback ones, and to adapter instances that exist', async (t) => {
+  const secret = (more: string): string =>
+    `${callers}automations: { secrets: { a: { value: { env: A }, workflows: ["*"], writers: { roles: [admin] }, ${more} } } }`;
+  const env = { A: 'hush' };
+  for (const address of ['https://a.example/', 'http://127.0.0.1:8080/x/', 'http://[::1]/', 'http://localhost/'])
+    await load(t, secret(`destinations: ["${address}"]`), { env });
+  for (const [more, problem] of [
+    ['destinations: ["http://a.example/"]', /destinations\[0\]: .*plain text/u],
+    ['destinations: ["https://a.example/?q"]', /destinations\[0\]: .*without query/u],
+    ['destinations: ["https://u@a.example/"]', /destinations\[0\]: /u],
+    ['destinations: ["https://a.example/a/../b"]', /destinations\[0\]: .*dots/u],
+    ['destinations: ["https://a.example/*"]', /destinations\[0\]: /u],
+    ['destinations: [], adapters: [Nowhere]', /adapters\[0\]: is no adapter instance/u],
+    ['destinations: ["https://a.example/"], places: [cookie]', /places\[0\]: .*no place/u],
+  ] as const)
+    await only(t, secret(more), problem, { env });
+  const { warnings } = await load(t, secret('destinations: []'), { env });
+  assert.match(warnings.map(({ message }) => message).join(), /no call can carry the secret/u);
 });

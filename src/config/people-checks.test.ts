@@ -51,6 +51,13 @@ test('a file without an admin is a warning', async (t) => {
   ]);
 });
 
+test('a role that a group gives counts, and a principal that is blocked does not', async (t) => {
+  const rule = 'approvers: { roles: [admin] }';
+  const users = 'roles: [], groups: [leads]';
+  assert.deepEqual(await warningsFor(t, rule, { users, more: '  groupRoles: { leads: [admin] }\n' }), []);
+  assert.equal((await warningsFor(t, rule, { more: '  blocked: [ann]\n' })).length, 1);
+});
+
 test('a path glob with a scheme is a warning', async (t) => {
   const rule = 'when: { paths: ["https://nso.example.net/restconf/**", "restconf/**"] }, approvers: { roles: [admin] }';
   assert.deepEqual(await warningsFor(t, rule), [

@@ -1,5 +1,4 @@
-import { memberOf, type Place, scalarOf } from './place.ts';
-import { itemsIn } from './role-shapes.ts';
+import { entriesOf, itemsIn, itemsOf, memberOf, type Place, scalarOf } from './place.ts';
 import type { Check } from './shape.ts';
 
 /** A user or client of the file. */
@@ -27,12 +26,20 @@ export const peopleSatisfyRules: Check = (root) => {
 };
 
 function knownPeople(access: Place): KnownPeople {
-  const principals = ['users', 'clients'].flatMap((kind) => itemsIn(access, kind));
+  const blocked = itemsIn(access, 'blocked').map(scalarOf);
+  const isBlocked = (one: Place): boolean =>
+    ['username', 'clientId'].some((key) => blocked.includes(scalarOf(memberOf(one, key))));
+  const given = memberOf(access, 'groupRoles');
+  const ofGroups = new Map(given && entriesOf(given).map(({ key, value }) => [key, itemsOf(value).map(scalarOf)]));
+  const principals = ['users', 'clients'].flatMap((kind) => itemsIn(access, kind)).filter((one) => !isBlocked(one));
   return {
-    list: principals.map((one) => ({
-      roles: itemsIn(one, 'roles').map(scalarOf),
-      groups: itemsIn(one, 'groups').map(scalarOf),
-    })),
+    list: principals.map((one) => {
+      const groups = itemsIn(one, 'groups').map(scalarOf);
+      return {
+        roles: [...itemsIn(one, 'roles').map(scalarOf), ...groups.flatMap((group) => ofGroups.get(String(group)) ?? [])],
+        groups,
+      };
+    }),
     hasIssuers: itemsIn(access, 'oidc').length > 0,
   };
 }

@@ -118,6 +118,12 @@ export function itemsOf(place: Place): readonly Place[] {
   return place.node.items.map((item, index) => place.reading.place(item, `${place.path}[${index}]`, place.offset));
 }
 
+/** The places of the items of one member, which may be absent. */
+export function itemsIn(place: Place, key: string): readonly Place[] {
+  const member = memberOf(place, key);
+  return member === undefined ? [] : itemsOf(member);
+}
+
 /** The value of a scalar (string, number, boolean, null); undefined where `place` is something else. */
 export function scalarOf(place: Place | undefined): unknown {
   if (place === undefined) return undefined;

@@ -56,7 +56,7 @@ const destination = text({
   },
 });
 
-const workflowGlobs = list(
+export const workflowGlobs = list(
   text({
     type: 'workflow glob',
     example: '"noc.*"',

@@ -4,7 +4,7 @@ import { relayOperations } from '#access/operations.ts';
 import { roles as builtInRoles, customRole, isRole, type RoleName } from '#access/principal.ts';
 import { didYouMean } from '#yaml/nearest.ts';
 import { listed, shown } from '#yaml/wording.ts';
-import { itemsOf, memberOf, type Place, scalarOf, wrongKind } from './place.ts';
+import { entriesOf, itemsIn, itemsOf, memberOf, type Place, scalarOf, wrongKind } from './place.ts';
 import { callLists, right } from './right-shape.ts';
 import { choice, duration, integer, label, type Parsed, text } from './scalar-shapes.ts';
 import { type Check, defaulted, isUntagged, list, mapping, optional, required, type Shape, unique } from './shape.ts';
@@ -23,7 +23,9 @@ const roleName = text({
   },
 });
 
-export const groupList = list(label({ type: 'group', example: 'network-team', atMost: 256 }), { checks: [unique()] });
+export const groupName = label({ type: 'group', example: 'network-team', atMost: 256 });
+
+export const groupList = list(groupName, { checks: [unique()] });
 
 export const customRoleList = list(
   mapping({
@@ -43,10 +45,12 @@ export const roleList: Shape<readonly RoleName[]> = list(
   { checks: [unique()] },
 );
 
-const approvers = mapping({
-  roles: defaulted(roleList, '[]', 'Roles whose members may approve.'),
-  groups: defaulted(groupList, '[]', 'Groups whose members may approve.'),
-});
+/** People by role or group. `deed`: what they may do. */
+export const peopleWho = (deed: string) =>
+  mapping({
+    roles: defaulted(roleList, '[]', `Roles whose members may ${deed}.`),
+    groups: defaulted(groupList, '[]', `Groups whose members may ${deed}.`),
+  });
 
 const selfApproval: Shape<SelfApproval> = {
   type: 'true, false or authors',
@@ -57,11 +61,14 @@ const selfApproval: Shape<SelfApproval> = {
   },
 };
 
-const approversAreNamed: Check = (place) => {
-  const named = memberOf(place, 'approvers');
-  if (named === undefined || itemsIn(named, 'roles').length > 0 || itemsIn(named, 'groups').length > 0) return;
-  named.reading.problem(named, 'names no role and no group, so no person could approve; name at least one');
-};
+/** The member `key` names a role or a group. */
+export const peopleAreNamed =
+  (key: string, deed: string): Check =>
+  (place) => {
+    const named = memberOf(place, key);
+    if (named === undefined || itemsIn(named, 'roles').length > 0 || itemsIn(named, 'groups').length > 0) return;
+    named.reading.problem(named, `names no role and no group, so no person could ${deed}; name at least one`);
+  };
 
 export const approvalRuleList = list(
   mapping(
@@ -90,23 +97,25 @@ export const approvalRuleList = list(
         '{}',
         'The relayed calls that the rule matches: those that match all of its lists, at its times.',
       ),
-      approvers: required(approvers, 'Who may approve: people with one of the roles, or in one of the groups.'),
+      approvers: required(peopleWho('approve'), 'Who may approve: people with one of the roles, or in one of the groups.'),
       count: defaulted(integer(1, 20), '1', 'How many different people must grant.'),
       selfApproval: defaulted(
         selfApproval,
         'false',
-        'Whether people who had a hand in the call may be some of them. `authors`: those who only wrote its automation, workflow or form.',
+        'Whether people who had a hand in the call may be some of them. `authors`: those who only wrote its automation, workflow or form, also of the runs around it or the one that it repeats.',
       ),
       expires: defaulted(duration('365d'), '4h', 'The time in which the call must be granted and made.'),
     },
-    approversAreNamed,
+    peopleAreNamed('approvers', 'approve'),
   ),
   { checks: [unique('name')] },
 );
 
-/** For the section `access`: each role of a user or client is one of the specification, or one of `access.roles`. */
+/** For the section `access`: each role of a user, a client or a group is one of the specification, or one of `access.roles`. */
 export const rolesAreDefined: Check = (place) => {
   for (const kind of ['users', 'clients']) knownRoles(place, membersIn(place, kind, 'roles').flatMap(itemsOf));
+  const ofGroups = memberOf(place, 'groupRoles');
+  if (ofGroups !== undefined) for (const { value } of entriesOf(ofGroups)) knownRoles(place, itemsOf(value));
 };
 
 function knownRoles(access: Place, roles: readonly Place[]): void {
@@ -133,29 +142,39 @@ export const rightsMatchAdapters: Check = (root) => {
     knownRoles(access, itemsIn(place, 'roles'));
   }
   for (const place of membersIn(root, 'approvals', 'approvers')) knownRoles(access, itemsIn(place, 'roles'));
+  for (const secret of namedSecretsIn(root)) {
+    const writers = memberOf(secret, 'writers');
+    if (writers !== undefined) knownRoles(access, itemsIn(writers, 'roles'));
+    knownAdapters(itemsIn(secret, 'adapters'), names);
+  }
 };
+
+function namedSecretsIn(root: Place): readonly Place[] {
+  const automations = memberOf(root, 'automations');
+  const secrets = automations && memberOf(automations, 'secrets');
+  return secrets === undefined ? [] : entriesOf(secrets).map(({ value }) => value);
+}
 
 function matchesCalls(place: Place, names: readonly string[], nothing: string): void {
   const adapters = itemsIn(place, 'adapters');
   const routes = itemsIn(place, 'routes')
     .map(scalarOf)
     .filter((route) => relayOperations.some((known) => known === route));
+  knownAdapters(adapters, names);
+  if (adapters.length > 0 && routes.length > 0 && routes.every((route) => route === 'restCall'))
+    place.reading.warning(place, `${nothing}: restCall has no adapter instance; remove adapters, or add a route`);
+}
+
+function knownAdapters(adapters: readonly Place[], names: readonly string[]): void {
   for (const adapter of adapters) {
     const name = scalarOf(adapter);
     if (typeof name !== 'string' || names.includes(name)) continue;
     const known = names.length === 0 ? 'none is configured' : `there are ${listed(names)}`;
     adapter.reading.problem(adapter, `is no adapter instance; ${known}${didYouMean(name, names)}`);
   }
-  if (adapters.length > 0 && routes.length > 0 && routes.every((route) => route === 'restCall'))
-    place.reading.warning(place, `${nothing}: restCall has no adapter instance; remove adapters, or add a route`);
 }
 
 /** The places of the member `key` of each item of the list `section`. */
 function membersIn(place: Place, section: string, key: string): readonly Place[] {
   return itemsIn(place, section).flatMap((item) => memberOf(item, key) ?? []);
-}
-
-export function itemsIn(place: Place, key: string): readonly Place[] {
-  const member = memberOf(place, key);
-  return member === undefined ? [] : itemsOf(member);
 }

@@ -12,6 +12,8 @@ export interface Shape<T> {
   readonly type: string;
   readonly members?: Members;
   readonly element?: Shape<unknown>;
+  /** Of each value, where the operator chooses the names of the keys. */
+  readonly entries?: Shape<unknown>;
   /** The mappings by the text of their member `tag`. */
   readonly variants?: { readonly tag: string; readonly shapes: Readonly<Record<string, Shape<unknown>>> };
   read(place: Place): Promise<T | undefined>;

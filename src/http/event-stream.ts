@@ -12,20 +12,37 @@ export interface StreamLimit {
   readonly ofAll: number;
 }
 
-/** Takes a place for a stream of the principal; throws 503 `overloaded` where there is none. The result frees it. */
-type StreamPlaces = (principal: Principal) => () => void;
+/**
+ * Takes a place for a stream of the principal; throws 503 `overloaded` where there is none. The result frees it. Until then `check` is called
+ * every second: a stream without events would otherwise not learn that its caller is gone.
+ */
+type StreamPlaces = (principal: Principal, check: () => void) => () => void;
+
+const checkInterval = 1_000;
 
 export function createStreamPlaces({ ofOne, ofAll }: StreamLimit): StreamPlaces {
   const open = new Map<string, number>();
+  const checks = new Set<() => void>();
   let all = 0;
-  return ({ id }) => {
+  let timer: NodeJS.Timeout | undefined;
+  return ({ id }, check) => {
     const own = open.get(id) ?? 0;
     if (own >= ofOne) throw overloaded(`this caller has ${ofOne} event streams open, the most that one may have`);
     if (all >= ofAll) throw overloaded(`${ofAll} event streams are open, the most that it serves`);
     open.set(id, own + 1);
     all += 1;
+    checks.add(check);
+    // One timer for all: checks at the same moment share their query.
+    timer ??= setInterval(() => {
+      for (const one of checks) one();
+    }, checkInterval);
     return () => {
       all -= 1;
+      checks.delete(check);
+      if (all === 0) {
+        clearInterval(timer);
+        timer = undefined;
+      }
       const left = (open.get(id) ?? 0) - 1;
       if (left > 0) open.set(id, left);
       else open.delete(id);
@@ -34,11 +51,12 @@ export function createStreamPlaces({ ofOne, ofAll }: StreamLimit): StreamPlaces 
 }
 
 /**
- * Opens a stream of events for a request, and ends it when the caller leaves or the gateway begins to stop. `undefined` from `open`: there
+ * Opens a stream of events for a request. It ends when the caller leaves, when its credentials or rights end, and when the gateway begins to
+ * stop. `undefined` from `open`: there
  * is nothing to follow, which a 204 tells: a browser connects again after any other end (HTML, server-sent events).
  */
 export async function eventStreamReply(
-  { context, headers, whenDraining }: Pick<RouteRequest, 'context' | 'headers' | 'whenDraining'>,
+  { context, headers, whenDraining, watchCaller }: Pick<RouteRequest, 'context' | 'headers' | 'whenDraining' | 'watchCaller'>,
   {
     places,
     open,
@@ -51,8 +69,21 @@ export async function eventStreamReply(
   },
 ): Promise<RouteReply> {
   const after = lastEventIdOf(headers);
-  const free = places(context.record.principal);
   const ending = new AbortController();
+  const holdsStill = watchCaller();
+  const holds = async (): Promise<boolean> => {
+    if (!ending.signal.aborted && !(await holdsStill().catch(() => false))) ending.abort();
+    return !ending.signal.aborted;
+  };
+  let isAsking = false;
+  const free = places(context.record.principal, () => {
+    // An issuer that is slow to give its keys may take longer than the next question.
+    if (isAsking) return;
+    isAsking = true;
+    void holds().finally(() => {
+      isAsking = false;
+    });
+  });
   const forget = whenDraining(() => ending.abort());
   context.whenEnded(() => {
     forget();
@@ -62,7 +93,7 @@ export async function eventStreamReply(
   const pages = await open({ after, signal: ending.signal });
   if (pages === undefined) return { kind: 'plain', status: 204 };
   // nginx passes a reply on as it comes only with this header.
-  return { kind: 'streamed', mediaType: eventStreamType, headers: { 'X-Accel-Buffering': 'no' }, pieces: framesOf(pages) };
+  return { kind: 'streamed', mediaType: eventStreamType, headers: { 'X-Accel-Buffering': 'no' }, pieces: framesOf(pages, holds) };
 }
 
 export const eventStreamType = 'text/event-stream';
@@ -82,10 +113,13 @@ function lastEventIdOf(headers: IncomingHttpHeaders): number | undefined {
 
 const comment = Buffer.from(':\n\n');
 
-/** Begins with a comment, so that the caller gets the head of the reply before the first event. */
-async function* framesOf(pages: EventPages): AsyncGenerator<Buffer, void, undefined> {
+/** Begins with a comment, so that the caller gets the head of the reply before the first event. No event leaves once the stream may not go on. */
+async function* framesOf(pages: EventPages, holds: () => Promise<boolean>): AsyncGenerator<Buffer, void, undefined> {
   yield comment;
-  for await (const page of pages) yield page.length === 0 ? comment : Buffer.from(page.map(frameOf).join(''));
+  for await (const page of pages) {
+    if (!(await holds())) return;
+    yield page.length === 0 ? comment : Buffer.from(page.map(frameOf).join(''));
+  }
 }
 
 function frameOf(record: EventRecord): string {

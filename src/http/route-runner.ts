@@ -108,6 +108,7 @@ async function handle(
     ownOrigin: () => options.names.originOf(request.raw),
     context: scope,
     count: () => count(request, options),
+    watchCaller: () => watchCaller(request, options),
     whenDraining: (callback) => scope.whenDraining(callback),
   });
 }
@@ -152,6 +153,22 @@ function leaveUnread({ raw, response }: ServedRequest): void {
 
 function count({ caller }: ServedRequest, { rateLimit }: RouteRunnerOptions): void {
   if (caller !== undefined) rateLimit()?.count(caller.principal);
+}
+
+function watchCaller(request: ServedRequest, { access }: RouteRunnerOptions): () => Promise<boolean> {
+  const { caller, scope } = request;
+  if (caller === undefined) return async () => true;
+  const { sourceAddress, requestId } = scope;
+  const { authorization, cookie } = request.raw.headers;
+  const rights = access.rightsOf(caller.principal);
+  let last = caller;
+  return async () => {
+    const now = await access.authenticateAgain(last, { authorization, cookie, sourceAddress, requestId });
+    if (now === last) return true;
+    if (now === undefined || access.rightsOf(now.principal) !== rights) return false;
+    last = now;
+    return true;
+  };
 }
 
 async function admit(route: Route, request: ServedRequest, options: RouteRunnerOptions): Promise<void> {

@@ -127,6 +127,11 @@ export interface RouteRequest {
   /** Counts the request against `server.rateLimit` (`counted: 'judged'`). Throws 429 where its caller has used up its calls. */
   readonly count: () => void;
   /**
+   * Remembers what the caller may do now. The result asks whether its credentials are still good, with the same roles, groups and rights: a
+   * stream has to end otherwise.
+   */
+  readonly watchCaller: () => () => Promise<boolean>;
+  /**
    * Calls back once when the gateway begins to stop: a stream without an end has to end then. At once where it has begun. The result takes
    * that back.
    */

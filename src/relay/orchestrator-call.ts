@@ -8,6 +8,8 @@ import type { OrchestratorParams, PassedOnHeaders } from './orchestrator-request
 import { decideDestination } from './path-decision.ts';
 import type { CallOperation, RelayedCall } from './relayed-call.ts';
 import { isEmptyObject, writeRequestBody } from './request-body.ts';
+import { inJson, noSeal, orchestratorTexts, type Seal } from './seal.ts';
+import { openedHeaders, openedPath } from './sealed-rest-call.ts';
 
 type OrchestratorOperation = Exclude<CallOperation, 'restCall'>;
 
@@ -25,6 +27,8 @@ interface OrchestratorCall {
   readonly dryRun?: DryRunFormat | undefined;
   readonly trace: TraceContext;
   readonly userAgent: string;
+  /** The secrets that the call may carry. */
+  readonly seal?: Seal | undefined;
 }
 
 /** A query may be repeated; an action only where no byte of it has left. */
@@ -36,7 +40,7 @@ const operations = {
 
 /** One call to an orchestrator. It holds its slot until its scope ends. Throws 400 where its body does not fit its media type. */
 export function orchestratorCall(call: OrchestratorCall): RelayedCall {
-  const { operation, adapter, method } = call;
+  const { operation, adapter, method, seal = noSeal } = call;
   const { path } = call.params;
   const { retry } = operations[operation];
   const { passesErrors = operations[operation].passesErrors } = call;
@@ -49,16 +53,38 @@ export function orchestratorCall(call: OrchestratorCall): RelayedCall {
     operation,
     method,
     timeLimit: adapter.totalLimit,
-    decide: () => decideDestination(adapter, method, path),
+    decide() {
+      const decision = decideDestination(adapter, method, path);
+      const refusal = decision.allowed ? seal.refusal(orchestratorTexts(call), { adapter: adapter.name }) : undefined;
+      return refusal === undefined ? decision : { allowed: false, rule: decision.rule, refusal };
+    },
     hold: () => adapter.hold(),
     async send(scope, record) {
-      const reply = await adapter.perform({ method, path, headers: headersOf(call, body), retry, body }, scope);
+      const reply = await adapter.perform({ method, retry, ...opened(call, body, seal) }, scope);
       record.note({ upstreamStatus: reply.status });
       if (passesErrors) refuseRedirect(reply);
       else refuseErrorStatus(reply);
       return reply;
     },
   };
+}
+
+/** The secrets go in as the last thing before the call leaves. The path that comes of it is judged again. */
+function opened(
+  call: OrchestratorCall,
+  body: Buffer | undefined,
+  seal: Seal,
+): { readonly path: string; readonly headers: readonly string[]; readonly body: Buffer | undefined } {
+  const { adapter, method, params } = call;
+  const refusal = seal.refusal(orchestratorTexts(call), { adapter: adapter.name });
+  if (refusal !== undefined) throw refusal;
+  const path = openedPath(params.path, seal);
+  const decision = decideDestination(adapter, method, path);
+  if (!decision.allowed) throw decision.refusal;
+  const headers = openedHeaders(headersOf(call, body), seal);
+  const text = call.body?.toString() ?? '';
+  const openedText = seal.open(text, inJson);
+  return { path, headers, body: openedText === text ? body : writeRequestBody(Buffer.from(openedText), contentType(call)) };
 }
 
 function contentType(call: OrchestratorCall): string {

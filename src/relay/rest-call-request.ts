@@ -12,6 +12,8 @@ export interface RestCallRequest {
   readonly verb: Hop['method'];
   readonly user?: string;
   readonly password?: string;
+  /** Of a run alone: sent as Bearer credentials. */
+  readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** The caller's exact bytes. */
   readonly body?: Buffer | undefined;
@@ -29,11 +31,11 @@ interface JudgedRestCall {
 
 /** Reads the `uri` and finds the problems that a schema cannot express. Members of a wrong type are skipped: the schema reports them. */
 export function judgeRestCall(request: Readonly<Record<string, unknown>>): JudgedRestCall {
-  const { uri, user, password, headers } = request;
+  const { uri, user, password, token, headers } = request;
   const problems: RequestProblem[] = [];
   const read = typeof uri === 'string' ? readDestination(uri) : undefined;
   if (read !== undefined && 'problem' in read) problems.push({ pointer: '/uri', detail: read.problem });
-  problems.push(...credentialProblems(user, password));
+  problems.push(...credentialProblems(user, password), ...tokenProblems(token));
   if (typeof headers === 'object' && headers !== null && !Array.isArray(headers)) {
     problems.push(
       ...headerProblems(headers as Record<string, unknown>),
@@ -52,8 +54,11 @@ function conflicts(
   const problems: RequestProblem[] = [];
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
-    if (lower === 'authorization' && (request['user'] !== undefined || request['password'] !== undefined)) {
-      problems.push({ pointer: pointerTo('/headers', name), detail: 'conflicts with user or password; give one or the other' });
+    if (lower === 'authorization' && ['user', 'password', 'token'].some((name) => request[name] !== undefined)) {
+      problems.push({
+        pointer: pointerTo('/headers', name),
+        detail: 'conflicts with other credentials of the call; give one or the other',
+      });
     }
     const detail =
       lower === 'content-type' && request['body'] !== undefined && typeof value === 'string'
@@ -62,6 +67,11 @@ function conflicts(
     if (detail !== undefined) problems.push({ pointer: pointerTo('/headers', name), detail });
   }
   return problems;
+}
+
+function tokenProblems(token: unknown): readonly RequestProblem[] {
+  if (typeof token !== 'string' || /^[\x21-\x7e]+$/u.test(token)) return [];
+  return [{ pointer: '/token', detail: 'has a character that is not visible ASCII' }];
 }
 
 function credentialProblems(user: unknown, password: unknown): readonly RequestProblem[] {

@@ -1,6 +1,5 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import type { TraceContext } from '#base/trace-context.ts';
-import { basicCredentials } from '#outbound/basic-credentials.ts';
 import type { CallScope } from '#outbound/call-scope.ts';
 import { acceptedCodings } from '#outbound/content-decoding.ts';
 import type { FarSideReply } from '#outbound/outbound-call.ts';
@@ -10,6 +9,8 @@ import { findHeader, metadataRefusal } from './caller-headers.ts';
 import type { RelayedCall, SendRecord } from './relayed-call.ts';
 import { writeRequestBody } from './request-body.ts';
 import type { RestCallRequest } from './rest-call-request.ts';
+import { noSeal, type Seal } from './seal.ts';
+import { openedHop, restCallTexts } from './sealed-rest-call.ts';
 
 /** Limits of calls to addresses that callers name; durations in milliseconds, sizes in bytes. */
 interface RestCallLimits {
@@ -39,8 +40,10 @@ export function restCall(options: {
   readonly userAgent: string;
   /** The refusal of a redirect to this address, if there is one. The outbound policy judges the address in any case. */
   readonly refuseHop?: (hop: Pick<Hop, 'method' | 'url'>) => GatewayError | undefined;
+  /** The secrets that the call may carry. */
+  readonly seal?: Seal | undefined;
 }): RelayedCall {
-  const { request, follows = true, section, caller, refuseHop = noRefusal } = options;
+  const { request, follows = true, section, caller, refuseHop = noRefusal, seal = noSeal } = options;
   const { sender } = section;
   const limits = follows ? section.limits : { ...section.limits, redirects: 0 };
   const first = firstHop(options);
@@ -49,18 +52,22 @@ export function restCall(options: {
     method: first.method,
     timeLimit: limits.timeouts.total,
     decide() {
-      const refusal = metadataRefusal(request.headers ?? {}) ?? section.refusal(first.url);
+      const refusal =
+        metadataRefusal(request.headers ?? {}) ??
+        section.refusal(first.url) ??
+        seal.refusal(restCallTexts(request), { url: first.url });
       return refusal === undefined ? { allowed: true, rule: undefined } : { allowed: false, rule: undefined, refusal };
     },
     hold: () => section.hold(),
     async send(scope, record) {
-      const { reply, url } = await followed({ record, first, limits, sender, scope, caller, refuseHop });
+      const { reply, url } = await followed({ record, request, first, limits, sender, scope, caller, refuseHop, seal });
       record.note({ upstreamStatus: reply.status });
       return url === first.url ? reply : { ...reply, address: url.href };
     },
   };
 }
 
+/** Without the credentials of the call, and with placeholders: `openedHop` adds what is secret. */
 function firstHop({
   request,
   trace,
@@ -82,57 +89,60 @@ function firstHop({
   add('Accept-Encoding', acceptedCodings);
   add('User-Agent', userAgent);
   add('traceparent', trace.traceparent);
-  if (request.user !== undefined || request.password !== undefined) {
-    headers.push('Authorization', basicCredentials(request.user ?? '', request.password ?? ''));
-  }
   return { url: request.destination, method: request.verb, headers, body };
 }
 
 async function followed(options: {
   readonly record: SendRecord;
+  readonly request: RestCallRequest;
   readonly first: Hop;
   readonly limits: RestCallLimits;
   readonly sender: Sender;
   readonly scope: CallScope;
   readonly caller: string;
   readonly refuseHop: (hop: Hop) => GatewayError | undefined;
+  readonly seal: Seal;
 }): Promise<{ readonly reply: FarSideReply; readonly url: URL }> {
-  const { limits, sender, scope, caller, refuseHop } = options;
+  const { request, limits, sender, scope, caller, refuseHop, seal } = options;
   let hop = options.first;
   /** The status of the first redirect. */
   let answered: number | undefined;
+  /** Another origin does not get them. */
+  let credentials: RestCallRequest | undefined = request;
   try {
     for (let redirects = 0; ; redirects += 1) {
-      const { origin, href } = hop.url;
-      const reply = await sender.send(
-        {
-          origin,
-          // Not pathname + search: `search` drops the ? of an empty query.
-          path: href.slice(origin.length),
-          method: hop.method,
-          headers: hop.headers,
-          body: hop.body,
-          caller,
-          stateChanging: hop.method !== 'GET',
-          timeouts: limits.timeouts,
-          responseLimit: limits.responseLimit,
-        },
-        scope,
-      );
+      const { origin } = hop.url;
+      const { timeouts, responseLimit } = limits;
+      const opened = openedHop(hop, seal, { credentials, body: request.body });
+      const stateChanging = hop.method !== 'GET';
+      const sent = { origin, method: hop.method, ...opened, caller, stateChanging, timeouts, responseLimit };
+      const reply = await sender.send(sent, scope);
       const location = limits.redirects === 0 ? undefined : redirectOf(reply);
       if (location === undefined) return { reply, url: hop.url };
       reply.discard();
       answered ??= reply.status;
       if (redirects === limits.redirects) throw tooManyRedirects(limits);
-      hop = nextHop(hop, reply.status, location);
-      const refusal = refuseHop(hop);
-      if (refusal !== undefined) throw refusal;
+      hop = allowedHop(hop, { ...reply, location }, { refuseHop, seal });
+      if (hop.url.origin !== origin) credentials = undefined;
       // The address may be another far side, so it goes on record before the call leaves for it.
       if (hop.method !== 'GET') await options.record.redirected(hop.url.href);
     }
   } catch (failure) {
     throw answered === undefined ? failure : failureAfterRedirect(options.first.method, answered, failure);
   }
+}
+
+/** The next request, which its role and the outbound policy allow. */
+function allowedHop(
+  hop: Hop,
+  { status, location }: { readonly status: number; readonly location: Parameters<typeof nextHop>[2] },
+  { refuseHop, seal }: { readonly refuseHop: (hop: Hop) => GatewayError | undefined; readonly seal: Seal },
+): Hop {
+  if (seal.gives([location].flat().join())) throw givesSecret();
+  const next = nextHop(hop, status, location);
+  const refusal = refuseHop(next);
+  if (refusal !== undefined) throw refusal;
+  return next;
 }
 
 /** Where the reply redirects to, if it does. */
@@ -145,6 +155,10 @@ function tooManyRedirects({ redirects }: RestCallLimits): GatewayError {
     'too-many-redirects',
     `The far side redirected more than ${redirects} times (outbound.redirects). Call its final address.`,
   );
+}
+
+function givesSecret(): GatewayError {
+  return new GatewayError('redirect-refused', 'The far side redirects to an address that has a secret of the workflow in it.');
 }
 
 function noRefusal(): undefined {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyText } from '#base/any-text.test-support.ts';
-import { base64Stage, charsetStage, type Stage, utf8Stage } from './stage.ts';
+import { base64Stage, charsetStage, type Stage, unmarkedStage, utf8Stage } from './stage.ts';
 
 /** Random text, and the sizes of its chunks. */
 const cutText = fc
@@ -27,6 +27,17 @@ test('UTF-8 stays unchanged with any chunk sizes', () => {
   fc.assert(
     fc.property(cutText, ({ text, sizes }) => throughStage(utf8Stage(), Buffer.from(text), sizes).equals(Buffer.from(text))),
   );
+});
+
+test('one byte order mark at the beginning goes with any chunk sizes, and nothing else', () => {
+  fc.assert(
+    fc.property(cutText, ({ text, sizes }) => {
+      const plain = text.startsWith('\u{feff}') ? text.slice(1) : text;
+      assert.equal(throughStage(unmarkedStage(), Buffer.from(text), sizes).toString(), plain);
+      assert.equal(throughStage(unmarkedStage(), Buffer.from(`\u{feff}${text}`), sizes).toString(), text);
+    }),
+  );
+  assert.deepEqual(throughStage(unmarkedStage(), Buffer.from([0xef, 0xbb]), [1]), Buffer.from([0xef, 0xbb]));
 });
 
 test('base64 is that of the whole text with any chunk sizes', () => {

@@ -82,6 +82,26 @@ export function charsetStage(label: string): Stage {
   };
 }
 
+const mark = Buffer.from('\u{feff}');
+
+/** Input: UTF-8. Output: the same without a byte order mark at its beginning. */
+export function unmarkedStage(): Stage {
+  let first: Buffer | undefined = nothing;
+  return {
+    push(chunk) {
+      if (first === undefined) return chunk;
+      const begin = first.length === 0 ? chunk : Buffer.concat([first, chunk]);
+      if (begin.length < mark.length && mark.subarray(0, begin.length).equals(begin)) {
+        first = Buffer.from(begin);
+        return nothing;
+      }
+      first = undefined;
+      return begin.subarray(0, mark.length).equals(mark) ? begin.subarray(mark.length) : begin;
+    },
+    end: () => first ?? nothing,
+  };
+}
+
 /** Input: bytes. Output: base64. Up to two bytes wait for the next chunk. */
 export function base64Stage(): Stage {
   let held: Buffer = nothing;

@@ -4,7 +4,7 @@ import type { ChildEffect, Effect } from './interpreter/effects.ts';
 import type { OutsideResult } from './interpreter/run-events.ts';
 import type { RunState } from './interpreter/run-state.ts';
 import { standardError } from './interpreter/task-error.ts';
-import { as, merged } from './involved-people.ts';
+import { merged, through } from './involved-people.ts';
 import type { ClaimedRun, NewRun, ParentCall, RunCommand, RunWrite } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 
@@ -30,7 +30,7 @@ export function childRun(
   const { automation, principal, startedBy, pins, authors } = parent;
   // Who stored the documents above answers for its calls as well.
   const above = parent.workflowDigest === undefined ? [] : [...parent.above, parent.workflowDigest];
-  const involved = merged([...parent.involved, ...as('parent', parent.involved)]);
+  const involved = merged(through('parent', parent.involved));
   const people = { workflowDigest: document.digest, pins, above, authors, involved };
   const { version } = document;
   const seed = createHash('sha256').update(`${parent.seed} child ${id}`).digest('base64url');

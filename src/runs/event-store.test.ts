@@ -43,6 +43,7 @@ eachStore((store) => {
     const [first] = all;
     assert.deepEqual(idsOf(await runs.messages({ since: 15, limit: 9 })), ['b', 'c']);
     assert.deepEqual(idsOf(await runs.messages({ after: first?.number ?? 0, limit: 1 })), ['b']);
+    assert.deepEqual(idsOf(await runs.messages({ after: 0, since: 15, limit: 9 })), ['b', 'c']);
     assert.deepEqual(idsOf(await runs.events({ after: 0, run: 's', limit: 9 })), ['of s']);
     assert.deepEqual(idsOf(await runs.events({ after: 0, filter: { automation: 'a1' }, limit: 9 })), ['of r']);
     assert.equal((await runs.events({ after: 0, filter: { kind: 'lifecycle' }, limit: 9 })).length, 2);

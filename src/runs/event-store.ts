@@ -97,17 +97,21 @@ async function lockListeners(context: RunStoreContext, transaction: Transaction<
 
 const columns = ['number', 'at', 'run', 'automation', 'kind', 'event', 'senders'] as const;
 
-/** Which messages: after a number, or where none is known those of a time (milliseconds since the epoch) and later. */
-export type MessageStart = { readonly after: number } | { readonly since: number };
+/** Which messages: those after a number, and of a time (milliseconds since the epoch) or later. */
+export interface MessageStart {
+  readonly after?: number;
+  readonly since?: number;
+}
 
 /** Message events in the order of their numbers. */
 export async function readMessages(
   { database: { read } }: RunStoreContext,
-  start: MessageStart & { readonly limit: number },
+  { after, since, limit }: MessageStart & { readonly limit: number },
 ): Promise<readonly EventRecord[]> {
-  const messages = read.selectFrom('event_log').select(columns).where('kind', '=', 'message');
-  const wanted = 'after' in start ? messages.where('number', '>', start.after) : messages.where('at', '>=', start.since);
-  const rows = await wanted.orderBy('number').limit(start.limit).execute();
+  let wanted = read.selectFrom('event_log').select(columns).where('kind', '=', 'message');
+  if (after !== undefined) wanted = wanted.where('number', '>', after);
+  if (since !== undefined) wanted = wanted.where('at', '>=', since);
+  const rows = await wanted.orderBy('number').limit(limit).execute();
   return rows.map(eventOf);
 }
 

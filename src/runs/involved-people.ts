@@ -9,7 +9,7 @@ interface BeginningRun extends Pick<NewRun, 'principal' | 'startedBy'> {
   readonly people: PeopleOfRun;
   readonly pins: readonly WorkflowPin[];
   /** Of a repetition: who was involved in the run before. */
-  readonly repeated: readonly NamedPrincipal[];
+  readonly repeated: readonly InvolvedPrincipal[];
 }
 
 /** Who has a hand in an outermost run from its beginning on. */
@@ -24,7 +24,7 @@ export function involvedAtStart({ principal, startedBy, people, pins, repeated }
       pins.flatMap(({ storers }) => storers),
     ),
     ...as('form', [formWriter]),
-    ...as('repeated', repeated),
+    ...through('repeated', repeated),
   ]);
 }
 
@@ -37,6 +37,11 @@ export function merged(people: readonly InvolvedPrincipal[]): readonly InvolvedP
     const did = new Set(entries.flatMap((entry) => entry.as));
     return [{ id: first.id, username: first.username, as: involvements.filter((each) => did.has(each)) }];
   });
+}
+
+/** The people of another run with what they did there, since `selfApproval: authors` tells authors from those who began it. */
+export function through(run: 'parent' | 'repeated', people: readonly InvolvedPrincipal[]): readonly InvolvedPrincipal[] {
+  return people.map((person) => ({ ...person, as: [...person.as, run] }));
 }
 
 export function as(involvement: Involvement, people: readonly (NamedPrincipal | undefined)[]): readonly InvolvedPrincipal[] {

@@ -8,7 +8,7 @@ import type { ClaimedRun, QueuedCommand, RunWrite } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 
 interface LostRunNeeds {
-  readonly tools: Pick<RunTools, 'clock' | 'mayHaveCalled'>;
+  readonly tools: Pick<RunTools, 'clock' | 'mayHaveCalled' | 'openChildren'>;
   readonly journal: RunJournal;
 }
 
@@ -23,6 +23,7 @@ export async function settleLostRun(run: ClaimedRun, reason: EffectError, { tool
   const mayHaveCalled = run.state !== undefined && (await tools.mayHaveCalled(run));
   const outbox = outboxOf(run);
   for (const { number } of commands) outbox.consumed(number);
+  if (commands.some(isCancel)) for (const child of await tools.openChildren(run.id)) outbox.command(child, { kind: 'cancel' });
   const at = tools.clock.now();
   await journal.save(writeFor({ run, reason, commands, mayHaveCalled, outbox, at }));
 }
@@ -37,10 +38,14 @@ interface Settling {
 }
 
 function writeFor({ run, reason, commands, mayHaveCalled, outbox, at }: Settling): RunWrite {
-  if (commands.some(({ command }) => command.kind === 'cancel')) return cancelled(run, { outbox, at, mayHaveCalled });
+  if (commands.some(isCancel)) return cancelled(run, { outbox, at, mayHaveCalled });
   if (!mayHaveCalled) return faulted(run, { reason, outbox, at });
   const decision = commands.map(({ command }) => command).find((command) => command.kind === 'decide' && command.as !== 'again');
   return decision?.kind === 'decide' ? decided(run, decision, { reason, outbox, at }) : suspended(run, { outbox, at });
+}
+
+function isCancel({ command }: QueuedCommand): boolean {
+  return command.kind === 'cancel';
 }
 
 /** The write that ends a run which cannot go on, and nothing of which can have happened. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { NamedPrincipal } from '#access/people.ts';
+import type { InvolvedPrincipal } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
 import type { Automation } from '#automations/automation.ts';
 import type { PeopleOfRun } from '#automations/automation-people.ts';
@@ -19,7 +19,7 @@ export interface AutomationRun {
   /** JSON text. */
   readonly input: string;
   /** Of a repetition: who was involved in the run before. */
-  readonly repeated?: readonly NamedPrincipal[];
+  readonly repeated?: readonly InvolvedPrincipal[];
 }
 
 /** A run of an automation, which pins its documents. */

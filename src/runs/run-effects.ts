@@ -1,4 +1,5 @@
 import type { TraceContext } from '#base/trace-context.ts';
+import { secretMentions } from '#workflows/secret-mentions.ts';
 import type {
   Argument,
   CallEffect,
@@ -16,6 +17,7 @@ import type { LostStanding } from './run-people.ts';
 import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import type { CallTaskEnd } from './tasks/call-tasks.ts';
+import type { RunSecrets } from './tasks/run-secrets.ts';
 
 /** What a holder works on to answer an effect. Time, events of other parts and other runs are answered by the executor itself. */
 export type WorkedEffect = EvaluateEffect | ValidateEffect | FetchEffect | CallEffect | ListenEffect;
@@ -28,6 +30,7 @@ interface Working {
   readonly run: ClaimedRun;
   readonly trace: TraceContext;
   readonly tools: RunTools;
+  readonly secrets: RunSecrets;
   readonly holds: () => boolean;
   /** For a call: an earlier holder may have begun it, or people were asked about it. */
   readonly begunAt: number | undefined;
@@ -47,7 +50,7 @@ export async function workOn(
   const { tools } = working;
   switch (effect.kind) {
     case 'evaluate': {
-      const outcome = await evaluated(tools, effect);
+      const outcome = await evaluated(working, effect);
       return 'error' in outcome
         ? failed(tools, effect, outcome.error)
         : { kind: 'evaluated', at: tools.clock.now(), key: effect.key, outcome: outcome.outcome };
@@ -73,53 +76,56 @@ function held({ clock }: RunTools, { key }: Effect, { by }: LostStanding): RunEv
 
 type Outcome = Extract<RunEvent, { readonly kind: 'evaluated' }>['outcome'];
 
-/** The results have no value of a secret. */
+type Evaluating = Pick<Working, 'tools' | 'secrets'>;
+
 async function evaluated(
-  tools: RunTools,
+  { tools, secrets }: Evaluating,
   evaluation: TaskEvaluation,
 ): Promise<{ readonly outcome: Outcome } | { readonly error: EffectError }> {
-  const bound = withSecrets(tools, evaluation);
+  const bound = withSecrets(secrets, evaluation);
   if ('error' in bound) return bound;
-  const outcome = await tools.expressions.evaluate(bound.evaluation);
-  if (evaluation.secrets.length === 0) return { outcome };
-  if ('failed' in outcome) return { outcome: { ...outcome, detail: tools.secrets.maskText(outcome.detail) } };
-  return { outcome: { results: outcome.results.map((result) => tools.secrets.mask(result)) } };
+  return { outcome: await tools.expressions.evaluate(bound.evaluation) };
 }
 
+/** Expressions get placeholders: no thread has the value of a secret. */
 function withSecrets(
-  { secrets }: RunTools,
+  secrets: RunSecrets,
   evaluation: TaskEvaluation,
 ): { readonly evaluation: TaskEvaluation } | { readonly error: EffectError } {
-  if (evaluation.secrets.length === 0) return { evaluation };
-  const bound = secrets.variable(evaluation.secrets);
+  if (!evaluation.usesSecrets) return { evaluation };
+  const bound = secrets.variable(evaluation.expressions.flatMap(secretMentions));
+  if ('refused' in bound) return { error: standardError('authorization', 'A secret may not be used', bound.refused) };
   if ('text' in bound) return { evaluation: { ...evaluation, variables: { ...evaluation.variables, secrets: bound.text } } };
   const names = bound.missing.map((name) => `"${name}"`).join(', ');
   const detail = `automations.secrets of the configuration does not have ${names}; ask the operator of the gateway.`;
   return { error: standardError('configuration', 'A secret is not configured', detail) };
 }
 
-/** The arguments, in which secrets may be. */
-async function argument(tools: RunTools, given: Argument): Promise<{ readonly text: string } | { readonly error: EffectError }> {
+/** The arguments, in which placeholders may be. */
+async function argument(
+  working: Evaluating,
+  given: Argument,
+): Promise<{ readonly text: string } | { readonly error: EffectError }> {
   if ('value' in given) return { text: given.value };
-  const bound = withSecrets(tools, given.evaluation);
-  if ('error' in bound) return bound;
-  const outcome = await tools.expressions.evaluate(bound.evaluation);
+  const answer = await evaluated(working, given.evaluation);
+  if ('error' in answer) return answer;
+  const { outcome } = answer;
   if ('results' in outcome) return { text: outcome.results[0] ?? 'null' };
-  return { error: standardError('expression', 'Expression failed', `with: ${tools.secrets.maskText(outcome.detail)}`) };
+  return { error: standardError('expression', 'Expression failed', `with: ${outcome.detail}`) };
 }
 
-async function fetched(effect: FetchEffect, { run, trace, tools }: Working, signal: AbortSignal): Promise<RunEvent> {
-  const endpoint = await argument(tools, effect.endpoint);
+async function fetched(effect: FetchEffect, { run, trace, tools, secrets }: Working, signal: AbortSignal): Promise<RunEvent> {
+  const endpoint = await argument({ tools, secrets }, effect.endpoint);
   if ('error' in endpoint) return failed(tools, effect, endpoint.error);
-  const answer = await tools.calls.fetch({ run, trace, endpoint: endpoint.text }, signal);
+  const answer = await tools.calls.fetch({ run, trace, secrets, endpoint: endpoint.text }, signal);
   if ('held' in answer) return held(tools, effect, answer.held);
   if ('error' in answer) return failed(tools, effect, answer.error);
-  return { kind: 'fetched', at: tools.clock.now(), key: effect.key, document: tools.secrets.mask(answer.document) };
+  return { kind: 'fetched', at: tools.clock.now(), key: effect.key, document: answer.document };
 }
 
 async function called(
   effect: CallEffect,
-  { run, trace, tools, holds, begunAt, wasSuspended }: Working,
+  { run, trace, tools, secrets, holds, begunAt, wasSuspended }: Working,
   signal: AbortSignal,
 ): Promise<RunEvent | undefined> {
   const { key, activity, attempt, reference } = effect;
@@ -137,9 +143,10 @@ async function called(
     await tools.approvals.withdraw(task);
     return ended({ result: { kind: 'aborted' }, requestId: undefined });
   }
-  const args = await argument(tools, effect.with);
+  const args = await argument({ tools, secrets }, effect.with);
   if ('error' in args) return ended({ result: { kind: 'error', error: args.error }, requestId: undefined });
-  const call = { run, trace, activity, attempt, reference, function: effect.function, args: args.text, isAsked, holds };
+  const asked = { run, trace, activity, attempt, reference, function: effect.function, args: args.text };
+  const call = { ...asked, secrets, isAsked, holds };
   const end = await tools.calls.perform({ ...call, begunAt: isUnmade ? undefined : begunAt }, signal);
   if (end === 'waiting') return undefined;
   return 'held' in end ? held(tools, effect, end.held) : ended(end);
@@ -147,6 +154,19 @@ async function called(
 
 /** Messages that are looked at in one reading. */
 const messagesAtOnce = 100;
+
+/** What the message means for the `listen`; undefined where it does not match, or a filter fails on it. */
+async function arrivalOf(
+  effect: ListenEffect,
+  { number: position, event, senders }: Awaited<ReturnType<RunTools['messages']>>[number],
+  { tools, secrets }: Evaluating,
+): Promise<RunEvent | undefined> {
+  const answer = await evaluated({ tools, secrets }, { ...effect.match, dot: event });
+  if ('error' in answer) return failed(tools, effect, answer.error);
+  const match = 'results' in answer.outcome ? answer.outcome.results[0] : undefined;
+  if (match === undefined || match === 'null') return undefined;
+  return { kind: 'eventArrived', at: tools.clock.now(), key: effect.key, match, position, senders };
+}
 
 interface Scan {
   /** The event, where a message matched. */
@@ -158,7 +178,7 @@ interface Scan {
 /** Looks for a message that a `listen` waits for, among those beyond the number `from`. */
 export async function scanMessages(
   effect: ListenEffect,
-  { tools, from, signal }: { readonly tools: RunTools; readonly from: number; readonly signal: AbortSignal },
+  { tools, secrets, from, signal }: Evaluating & { readonly from: number; readonly signal: AbortSignal },
 ): Promise<Scan> {
   let scanned = Math.max(from, effect.after ?? 0);
   // Messages up to here that are not found are older than the listen.
@@ -166,19 +186,14 @@ export async function scanMessages(
   for (;;) {
     const found = await tools.messages({
       after: scanned,
-      since: effect.after === undefined ? effect.since : 0,
+      ...(effect.after === undefined && { since: effect.since }),
       limit: messagesAtOnce,
     });
-    for (const { number, event, senders } of found) {
+    for (const message of found) {
       signal.throwIfAborted();
-      scanned = number;
-      const answer = await evaluated(tools, { ...effect.match, dot: event });
-      if ('error' in answer) return { arrived: failed(tools, effect, answer.error), scanned };
-      const match = 'results' in answer.outcome ? answer.outcome.results[0] : undefined;
-      // A filter that fails on a message does not match it.
-      if (match === undefined || match === 'null') continue;
-      const at = tools.clock.now();
-      return { arrived: { kind: 'eventArrived', at, key: effect.key, match, position: number, senders }, scanned };
+      scanned = message.number;
+      const arrived = effect.except.has(scanned) ? undefined : await arrivalOf(effect, message, { tools, secrets });
+      if (arrived !== undefined) return { arrived, scanned };
     }
     if (found.length < messagesAtOnce) return { arrived: undefined, scanned: Math.max(scanned, end) };
   }

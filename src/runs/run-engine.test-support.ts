@@ -6,6 +6,7 @@ import { createExpressionPool } from '#workflows/expression-pool.ts';
 import { readWorkflow } from '#workflows/read-workflow.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import { noApprovalTasks } from '../../test/support/runs/no-approvals.ts';
+import { sealedSecret } from '../../test/support/runs/sealed-secret.ts';
 import type { TestStore } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
 import type { OutsideResult } from './interpreter/run-events.ts';
@@ -15,12 +16,13 @@ import type { NewRun, StoredRun, TaskRecord } from './run-records.ts';
 import { createRunStore, type RunStore } from './run-store.ts';
 import type { RunTools } from './run-tools.ts';
 import type { RunCall } from './tasks/call-tasks.ts';
+import { createSecretValues } from './tasks/secret-values.ts';
 
 const head = (name: string, version = '1.0.0'): string =>
   `document: { dsl: 1.0.3, namespace: test, name: ${name}, version: ${version} }\n`;
 
-/** Answers a call of a task; `arguments` is parsed. */
-type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResult> | OutsideResult;
+/** Answers a call of a task; `arguments` is parsed. `waiting`: people have to approve it. */
+type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResult | 'waiting'> | OutsideResult | 'waiting';
 
 interface GatewayOptions {
   readonly tasks?: number;
@@ -64,7 +66,8 @@ export async function runWorld(t: TestContext, on: TestStore, given?: StoreOptio
   };
   const perform: RunTools['calls']['perform'] = async (call, signal) => {
     calls.push(call);
-    return { result: await far(call, signal), requestId: `request-${calls.length}` };
+    const result = await far(call, signal);
+    return result === 'waiting' ? result : { result, requestId: `request-${calls.length}` };
   };
   const store = await open();
   const read = async (id: string): Promise<StoredRun> => {
@@ -121,16 +124,11 @@ function toolsOver(
   store: RunStore,
   { workflows, perform }: { readonly workflows: ReadonlyMap<string, Workflow>; readonly perform: RunTools['calls']['perform'] },
 ): RunTools {
-  const mask = (text: string): string => text.replaceAll(/secret-\w+/gu, '***');
   return {
     clock: systemClock,
     runtime: { name: 'gateway', version: '1' },
     expressions,
-    secrets: {
-      variable: (names) => ({ text: JSON.stringify(Object.fromEntries(names.map((name) => [name, `secret-${name}`]))) }),
-      mask,
-      maskText: mask,
-    },
+    secrets: createSecretValues(() => ({ key: sealedSecret('secret-key') })),
     approvals: noApprovalTasks,
     calls: { perform, fetch: async () => ({ document: '{"type":"object"}' }) },
     checkSchema: async ({ schema, value }) => (schema.includes('never') ? [`${value} is refused`] : []),
@@ -138,8 +136,9 @@ function toolsOver(
       const workflow = workflows.get(id);
       return workflow && { workflow, digest: `of ${id}` };
     },
-    people: { involved: async ({ involved }) => involved, whyGone: async () => undefined },
+    people: { involved: async ({ involved }) => involved, whyGone: () => undefined },
     mayHaveCalled: async () => false,
+    openChildren: (run) => store.children(run),
     lastEvent: () => store.lastEvent(),
     messages: (range) => store.messages(range),
   };

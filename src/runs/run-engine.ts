@@ -243,8 +243,7 @@ async function execute(
     const detail = `The version ${version} of ${id} was deleted, or has other bytes now.`;
     return await lost(standardError('configuration', 'The workflow does not exist', detail));
   }
-  const gone = await tools.people.whyGone(run.principal);
-  const made = executorOf({ run, workflow: loaded.workflow, tools, journal, holds, gone });
+  const made = executorOf({ run, workflow: loaded.workflow, tools, journal, holds });
   if (made === undefined) return await lost(standardError('runtime', 'The state of the run cannot be read', unreadable));
   ready(made);
   await made.execute();

@@ -1,6 +1,7 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
+import type { NamedPrincipal } from '#access/people.ts';
 import type { Workflow } from '#workflows/workflow.ts';
-import { cancelledInFlight, childRun, childRunId, documentFor, endForParent, mayChange } from './child-runs.ts';
+import { cancelledInFlight, childRun, documentFor, endForParent, mayChange } from './child-runs.ts';
 import type { ChildEffect, Effect } from './interpreter/effects.ts';
 import { pending } from './interpreter/pending.ts';
 import type { OutsideResult, RunEvent } from './interpreter/run-events.ts';
@@ -9,15 +10,17 @@ import { readState } from './interpreter/state-text.ts';
 import { begin, step } from './interpreter/step.ts';
 import { type EffectError, standardError } from './interpreter/task-error.ts';
 import { gatewaysEnded, mostDeaths } from './lost-run.ts';
-import { eventOfCommand } from './run-commands.ts';
+import { RunChildren } from './run-children.ts';
+import { eventOfCommand, joinedBy } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
 import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
-import type { LostStanding } from './run-people.ts';
-import type { ClaimedRun, QueuedCommand, RunRelease } from './run-records.ts';
+import { withoutPlaceholders } from './run-placeholders.ts';
+import type { ClaimedRun, QueuedCommand, RunCommand, RunRelease } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import { traceOfRun } from './run-trace.ts';
 import { RunWork } from './run-work.ts';
+import type { RunSecrets } from './tasks/run-secrets.ts';
 
 /** How a holder let go of a run. */
 type RunEnd = 'ended' | 'released' | 'lost';
@@ -29,8 +32,6 @@ interface RunExecutorOptions {
   readonly journal: RunJournal;
   /** False: the lease may have ended, so nothing begins. */
   readonly holds: () => boolean;
-  /** Set where the run must not go on: it is suspended first. */
-  readonly gone?: LostStanding | undefined;
 }
 
 /** Milliseconds between two writes of a run that only computes. */
@@ -42,6 +43,9 @@ const leaseInterval = 100;
 /** Milliseconds; a longer timer of Node would overflow. */
 const longestTimer = 60_000;
 
+/** After them the holder looks whether the one in whose name the run calls is gone: to resume is to judge again. */
+const judging: ReadonlySet<RunCommand['kind']> = new Set<RunCommand['kind']>(['people-changed', 'resume']);
+
 /** What happened, or a command, which becomes an event once it is known what the run waits for. */
 type Arrival = { readonly event: RunEvent } | { readonly command: QueuedCommand };
 
@@ -52,7 +56,9 @@ function unknownAfter({ detail = '' }: EffectError): OutsideResult {
 /** Executes one run while this gateway holds it: applies events, writes the state, and begins what the run waits for. */
 export class RunExecutor {
   readonly #options: RunExecutorOptions;
+  readonly #secrets: RunSecrets;
   readonly #outbox: RunOutbox;
+  readonly #children: RunChildren;
   readonly #work: RunWork;
   #state: RunState;
   /** The state that the store has. */
@@ -61,31 +67,42 @@ export class RunExecutor {
   readonly #arrivals: Arrival[] = [];
   /** Children and messages that the store has, or gets with the next write. */
   readonly #begun = new Map<string, Effect>();
-  readonly #cancelled = new Set<string>();
   #commandsMayWait = true;
   /** Numbers of commands that were read, and are not consumed in the store. */
   readonly #queued = new Set<number>();
   #wake: () => void = () => {};
+  /** Something woke the run since its round began. */
+  #roused = false;
   #mode: 'work' | 'drain' | 'abort' | 'lost' = 'work';
 
   constructor(options: RunExecutorOptions) {
-    const { run, workflow, tools, holds, gone } = options;
+    const { run, workflow, tools, holds } = options;
     this.#options = options;
-    this.#outbox = createOutbox(run, workflow);
+    this.#secrets = tools.secrets.ofRun({ seed: run.seed, workflow: workflow.id, names: workflow.secrets });
+    this.#outbox = createOutbox(run, workflow, this.#secrets.hide);
+    this.#children = new RunChildren(run.id, this.#outbox);
     this.#work = new RunWork({
       run,
       trace: traceOfRun(run.id),
       tools,
+      secrets: this.#secrets,
       holds,
       wasSuspended: () => this.#state.stoppedFor > 0,
       arrived: (event) => void this.#arrivals.push({ event }),
-      wake: () => this.#wake(),
+      wake: () => this.#rouse(),
     });
     const { id, seed, input, createdAt: at, state } = run;
     this.#saved = state === undefined ? undefined : readState(state.text, state.values);
     this.#state = this.#saved ?? begin({ id, seed, input, at, runtime: tools.runtime });
     this.#savedAt = tools.clock.monotonic();
     if (this.#saved !== undefined) for (const effect of this.#effects()) this.#inherit(effect);
+    this.#suspendIfGone();
+  }
+
+  /** A run in the name of a principal that is gone must not go on. */
+  #suspendIfGone(): void {
+    const { run, tools } = this.#options;
+    const gone = tools.people.whyGone(run.principal);
     if (gone !== undefined && this.#state.suspension === undefined)
       this.#arrive({ kind: 'suspend', at: this.#now(), by: gone.by });
   }
@@ -106,27 +123,27 @@ export class RunExecutor {
   wake(): void {
     this.#commandsMayWait = true;
     this.#work.lookAgain();
-    this.#wake();
+    this.#rouse();
   }
 
   /** Begins nothing more, and lets go of the run once no call is in flight. */
   drain(): void {
     if (this.#mode === 'work') this.#mode = 'drain';
-    this.#wake();
+    this.#rouse();
   }
 
   /** Aborts the calls in flight, and lets go of the run. */
   abort(): void {
     if (this.#mode !== 'lost') this.#mode = 'abort';
     this.#work.abort();
-    this.#wake();
+    this.#rouse();
   }
 
   /** The lease is lost: writes nothing more. */
   lose(): void {
     this.#mode = 'lost';
     this.#work.abort();
-    this.#wake();
+    this.#rouse();
   }
 
   /** The store has what the state had begun. A task at which gateways died too often fails. */
@@ -147,6 +164,7 @@ export class RunExecutor {
 
   async #round(): Promise<RunEnd | undefined> {
     if (this.#mode === 'lost') return 'lost';
+    this.#roused = false;
     await this.#takeCommands();
     this.#applyArrivals();
     const effects = this.#effects();
@@ -160,6 +178,12 @@ export class RunExecutor {
     if (this.#hasNews()) await nextIteration();
     else await this.#goOn(effects, starting);
     return undefined;
+  }
+
+  /** Ends the wait of the round, also of one that does not wait yet. */
+  #rouse(): void {
+    this.#roused = true;
+    this.#wake();
   }
 
   #effects(): readonly Effect[] {
@@ -210,27 +234,23 @@ export class RunExecutor {
         if (next.command.command.kind === 'approval-decided') this.#work.lookAgain();
       }
       if (event !== undefined) this.#apply(event, next);
+      if ('command' in next && judging.has(next.command.command.kind)) this.#suspendIfGone();
     }
   }
 
-  #apply(event: RunEvent, arrival: Arrival): void {
+  #apply(given: RunEvent, arrival: Arrival): void {
+    const event = withoutPlaceholders(given, this.#secrets);
     const { run, workflow } = this.#options;
     const unknown = event.kind === 'cancel' && mayChange(this.#work.effects) ? cancelledInFlight : undefined;
     const { state, notes } = step(workflow, this.#state, event);
     this.#outbox.notes(notes);
     if (state === this.#state) return;
-    this.#noteJoined(arrival, event);
+    const command = 'command' in arrival ? arrival.command.command : undefined;
+    for (const person of joinedBy(event, command)) this.#outbox.person(person);
+    if (command !== undefined) this.#children.inherit(command);
     const ends = state.endedAt !== undefined && this.#state.endedAt === undefined;
     this.#state = state;
     if (ends) for (const { run: parent, command } of endForParent(run, state, unknown)) this.#outbox.command(parent, command);
-  }
-
-  /** Who sent an event that the run took, or decided about its call, has a hand in it from this step on. */
-  #noteJoined(arrival: Arrival, event: RunEvent): void {
-    if (event.kind === 'eventArrived') for (const sender of event.senders ?? []) this.#outbox.person({ ...sender, as: 'event' });
-    const command = 'command' in arrival ? arrival.command.command : undefined;
-    if (command?.kind === 'decide' && command.principalId !== undefined)
-      this.#outbox.person({ id: command.principalId, username: command.principal, as: 'decision' });
   }
 
   /** Aborts what the run no longer waits for, and puts into the next write what the store is to begin. */
@@ -238,13 +258,11 @@ export class RunExecutor {
     const byKey = new Map(effects.map((effect) => [effect.key, effect]));
     this.#work.keepOnly(byKey);
     this.#forgetBegun(byKey);
+    await this.#children.commandAll(this.#options.tools);
     for (const effect of effects) {
       if (this.#begun.has(effect.key)) continue;
       if (effect.kind === 'publish') {
-        const senders = (await this.#options.tools.people.involved(this.#options.run)).map(({ id, username }) => ({
-          id,
-          username,
-        }));
+        const senders = await this.#senders();
         this.#outbox.message({ at: this.#now(), kind: 'message', event: effect.event, senders });
         this.#arrive({ kind: 'published', at: this.#now(), key: effect.key });
       } else if (effect.kind === 'child') await this.#beginChild(effect);
@@ -253,21 +271,20 @@ export class RunExecutor {
     }
   }
 
+  /** Everybody involved, with those who joined in the step that emits: they are written together with the event. */
+  async #senders(): Promise<readonly NamedPrincipal[]> {
+    const people = [...(await this.#options.tools.people.involved(this.#options.run)), ...this.#outbox.people];
+    return [...new Map(people.map(({ id, username }) => [id, { id, username }])).values()];
+  }
+
   /** Cancels children that the run no longer waits for, or whose time limit passed. */
   #forgetBegun(effects: ReadonlyMap<string, Effect>): void {
     for (const [key, effect] of this.#begun) {
       const current = effects.get(key);
       const isOver = current === undefined || (current.kind === 'child' && current.abort);
-      if (effect.kind === 'child' && isOver) this.#cancelChild(effect);
+      if (effect.kind === 'child' && isOver) this.#children.abandon(effect);
       if (current === undefined) this.#begun.delete(key);
     }
-  }
-
-  #cancelChild({ activity, attempt, await: waits }: ChildEffect): void {
-    const id = childRunId({ run: this.#options.run.id, activity, attempt });
-    if (!waits || this.#cancelled.has(id)) return;
-    this.#cancelled.add(id);
-    this.#outbox.command(id, { kind: 'cancel' });
   }
 
   async #beginChild(effect: ChildEffect): Promise<void> {
@@ -278,7 +295,7 @@ export class RunExecutor {
       this.#fail(effect, standardError('configuration', 'The workflow cannot be run', made.problem));
       return;
     }
-    this.#outbox.child(made.child);
+    this.#children.begin(made.child);
     if (!effect.await) this.#arrive({ kind: 'childEnded', at: this.#now(), key, result: { kind: 'ok', output: 'null' } });
   }
 
@@ -337,8 +354,8 @@ export class RunExecutor {
     }
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
-    // What arrived while the work began is not missed.
-    const late = setTimeout(resolve, this.#hasNews() ? 0 : Math.min(wait, holds ? longestTimer : leaseInterval));
+    // What woke the run while it was written, or while the work began, is not missed.
+    const late = setTimeout(resolve, this.#roused || this.#hasNews() ? 0 : Math.min(wait, holds ? longestTimer : leaseInterval));
     await promise;
     clearTimeout(late);
     this.#wake = () => {};

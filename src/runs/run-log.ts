@@ -9,7 +9,7 @@ const suspensionReason: Readonly<Record<SuspensionReason, string>> = {
   people: 'someone suspended it',
   'unknown-outcome': 'the outcome of a call is unknown',
   'delegation-lost': 'somebody who answers for its calls is gone, or may not make them any more',
-  'person-gone': 'the user or client in whose name it calls was removed',
+  'person-gone': 'the principal in whose name it calls was removed or blocked',
 };
 
 /** Writes a line when a run ends, is suspended or is taken over. */

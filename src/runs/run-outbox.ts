@@ -2,8 +2,10 @@ import type { Workflow } from '#workflows/workflow.ts';
 import type { Note } from './interpreter/notes.ts';
 import type { RunState } from './interpreter/run-state.ts';
 import { writeState } from './interpreter/state-text.ts';
+import { hiddenWrite } from './run-placeholders.ts';
 import type { NewEvent, NewRun, RunCommand, RunPerson, RunRelease, RunWrite } from './run-records.ts';
 import { createTimeline } from './run-timeline.ts';
+import type { RunSecrets } from './tasks/run-secrets.ts';
 
 /** Gathers what belongs into the next write of a run. */
 export interface RunOutbox {
@@ -13,6 +15,8 @@ export interface RunOutbox {
   command(run: string, command: RunCommand): void;
   message(event: NewEvent): void;
   person(person: RunPerson): void;
+  /** Who joined the run since the last write: the store does not have them yet. */
+  readonly people: readonly RunPerson[];
   /** Whether a write has something to say apart from the state. */
   readonly isEmpty: boolean;
   /** Everything that was gathered since the last call, with the state. */
@@ -22,6 +26,7 @@ export interface RunOutbox {
 export function createOutbox(
   { id, fence }: { readonly id: string; readonly fence: number },
   workflow: Pick<Workflow, 'id' | 'name' | 'namespace' | 'version'>,
+  hide: RunSecrets['hide'] = (text) => text,
 ): RunOutbox {
   const timeline = createTimeline(id, workflow);
   let gathered = emptyOutbox();
@@ -36,6 +41,9 @@ export function createOutbox(
     command: (run, command) => void gathered.commands.push({ run, command }),
     message: (event) => void gathered.messages.push(event),
     person: (person) => void gathered.people.push(person),
+    get people() {
+      return gathered.people;
+    },
     get isEmpty() {
       const { consumed, children, commands, messages, people } = gathered;
       return !noted && [consumed, children, commands, messages, people].every(({ length }) => length === 0);
@@ -46,7 +54,7 @@ export function createOutbox(
       gathered = emptyOutbox();
       noted = false;
       const { status, suspension, startedAt, endedAt, output, error } = state;
-      return {
+      const write = {
         run: id,
         fence,
         state: endedAt === undefined ? writeState(state) : undefined,
@@ -65,6 +73,7 @@ export function createOutbox(
         commands,
         release,
       };
+      return hiddenWrite(write, hide);
     },
   };
 }

@@ -3,7 +3,7 @@ import type { NamedPrincipal } from '#access/people.ts';
 import { isOneOf, jsonRows } from '#database/json-rows.ts';
 import type { Tables } from '#database/tables.ts';
 import type { RunPerson, RunWrite } from './run-records.ts';
-import { digestOf } from './run-row.ts';
+import { digestOf, summaryColumns, summaryOf } from './run-row.ts';
 import type { RunStoreContext } from './run-store-context.ts';
 
 /** Who joined the runs with these steps. */
@@ -53,4 +53,32 @@ export async function isPinned({ database: { read } }: RunStoreContext, digests:
     if (row !== undefined) return true;
   }
   return false;
+}
+
+/** Well below the 32,766 parameters that SQLite takes in a statement. */
+const readAtOnce = 500;
+
+/** In whose names the runs call that have not ended and are not suspended. */
+export async function callingPrincipals({ database: { read } }: RunStoreContext): Promise<readonly NamedPrincipal[]> {
+  const examples = await goingOn(read)
+    .select(({ fn }) => fn.min('run.id').as('id'))
+    .groupBy('run.principal_digest')
+    .execute();
+  const principals: NamedPrincipal[] = [];
+  for (let start = 0; start < examples.length; start += readAtOnce) {
+    const ids = examples.slice(start, start + readAtOnce).map(({ id }) => id);
+    const rows = await read.selectFrom('run').select(summaryColumns).where('id', 'in', ids).execute();
+    principals.push(...rows.map((row) => summaryOf(row).principal));
+  }
+  return principals;
+}
+
+/** The ids of these runs of one principal. */
+export async function callingRuns({ database: { read } }: RunStoreContext, principal: string): Promise<readonly string[]> {
+  const rows = await goingOn(read).select('run.id').where('run.principal_digest', '=', digestOf(principal)).execute();
+  return rows.map(({ id }) => id);
+}
+
+function goingOn(read: RunStoreContext['database']['read']) {
+  return read.selectFrom('run_claim').innerJoin('run', 'run.id', 'run_claim.run').where('run.status', '!=', 'suspended');
 }

@@ -1,9 +1,9 @@
 import type { InvolvedPrincipal, NamedPrincipal, PrincipalNow } from '#access/people.ts';
-import { issuerOfId, type Principal } from '#access/principal.ts';
+import type { Principal } from '#access/principal.ts';
 import type { Storer } from '#workflows/storer.ts';
 import type { ReachedWorkflow } from '#workflows/workflow-pins.ts';
 import type { HoldReason } from './interpreter/suspension.ts';
-import { as, merged } from './involved-people.ts';
+import { as, merged, through } from './involved-people.ts';
 import type { StoredRunSummary } from './run-queries.ts';
 import type { RunStore } from './run-store.ts';
 
@@ -23,6 +23,8 @@ export interface LostStanding {
 export interface RunStanding {
   readonly answerable: readonly Principal[];
   readonly involved: readonly InvolvedPrincipal[];
+  /** Of those who are answerable: the storers of the run's own document, and the authors of its automation. */
+  readonly writers: readonly Principal[];
 }
 
 /** Judges the people behind runs by what they are now. Every method rejects with `store-unavailable`. */
@@ -31,8 +33,8 @@ export interface RunPeople {
   involved(run: PeopledRun): Promise<readonly InvolvedPrincipal[]>;
   /** For the calls of a run. */
   standing(run: PeopledRun): Promise<RunStanding | LostStanding>;
-  /** Whether the starter or scheduler was removed. An issuer's person may only not have been seen for long. */
-  whyGone(principal: Principal): Promise<LostStanding | undefined>;
+  /** Why the starter or scheduler is gone: it was removed or blocked. An issuer's person may only not have been seen for long. */
+  whyGone(principal: NamedPrincipal): LostStanding | undefined;
   /** Why a run of these documents must not begin; undefined where it may. */
   whyLost(documents: readonly ReachedWorkflow[], authors: readonly NamedPrincipal[] | undefined): Promise<LostAnswer | undefined>;
 }
@@ -48,28 +50,35 @@ export interface LostAnswer {
 interface RunPeopleNeeds {
   readonly store: Pick<RunStore, 'people'>;
   readonly principalNow: PrincipalNow;
+  /** See `Principals`. */
+  readonly isGone: (id: string) => boolean;
   /** Who stored the bytes with these digests, by digest, as it is now. */
   readonly storers: (digests: readonly string[]) => Promise<ReadonlyMap<string, readonly Storer[]>>;
   /** The digest of a version, for runs that an earlier gateway began. */
   readonly digestOf: (name: { readonly id: string; readonly version: string }) => Promise<string | undefined>;
   /** The first of the functions that neither a role nor a right of the principal allows; undefined where it may make all these calls. */
   readonly whyNotCall: (principal: Principal, functions: ReachedWorkflow['functions']) => string | undefined;
+  /** Why the people may not write a document with its secrets: a sentence. */
+  readonly whyNotSecrets: (document: ReachedWorkflow, writers: readonly Principal[]) => Promise<string | undefined>;
 }
 
 export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
-  const { store, principalNow, storers: storersOf } = needs;
+  const { store, storers: storersOf } = needs;
   const involvedOf = async (run: PeopledRun, storers: readonly Storer[]): Promise<readonly InvolvedPrincipal[]> => {
     const above = runsAbove(run.id);
     const joined = await store.people([run.id, ...above]);
-    const own = (joined.get(run.id) ?? []).map((person) => ({ ...person, as: [person.as] }));
-    const ofParents = above.flatMap((id) => joined.get(id) ?? []);
-    return merged([...run.involved, ...as('workflow', storers), ...own, ...as('parent', ofParents)]);
+    const joinedTo = (id: string) => (joined.get(id) ?? []).map((person) => ({ ...person, as: [person.as] }));
+    const ofParents = through('parent', above.flatMap(joinedTo));
+    const stored = as('workflow', storers);
+    // Its parents pinned the same documents.
+    const ofDocuments = above.length === 0 ? stored : through('parent', stored);
+    return merged([...run.involved, ...ofDocuments, ...joinedTo(run.id), ...ofParents]);
   };
-  const whyGone: RunPeople['whyGone'] = async ({ id, username, issuer }) => {
-    if (issuer !== undefined || (await principalNow(id)) !== undefined) return undefined;
-    return { by: 'person-gone', detail: `${username}, in whose name the run calls, is no user and no client any more.` };
-  };
-  const answering = createAnswering(principalNow);
+  const whyGone: RunPeople['whyGone'] = ({ id, username }) =>
+    needs.isGone(id)
+      ? { by: 'person-gone', detail: `${username}, in whose name the run calls, was removed or is blocked.` }
+      : undefined;
+  const answering = createAnswering(needs);
   return {
     async involved(run) {
       const storers = await storersOf(digestsOf(run));
@@ -77,18 +86,21 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
     },
     whyGone,
     async standing(run) {
-      const gone = await whyGone(run.principal);
+      const gone = whyGone(run.principal);
       if (gone !== undefined) return gone;
       const digest = run.workflowDigest ?? (await needs.digestOf({ id: run.workflow, version: run.version })) ?? '';
       const chain = [...run.above, digest];
       const storers = await storersOf([...new Set([...digestsOf(run), ...chain])]);
       const answerable = await answering(chain, storers, run.authors);
       if ('detail' in answerable) return { by: 'delegation-lost', detail: answerable.detail };
-      return { answerable, involved: await involvedOf(run, [...storers.values()].flat()) };
+      const writers = await answering([digest], storers, run.authors);
+      if ('detail' in writers) return { by: 'delegation-lost', detail: writers.detail };
+      return { answerable, writers, involved: await involvedOf(run, [...storers.values()].flat()) };
     },
     async whyLost(documents, authors) {
       const storers = new Map(documents.map(({ pin }) => [pin.digest, pin.storers]));
-      for (const { pin, functions, chain } of documents) {
+      for (const document of documents) {
+        const { pin, functions, chain } = document;
         const people = await answering([...chain], storers, authors);
         if ('detail' in people) return people;
         for (const person of people) {
@@ -96,6 +108,10 @@ export function createRunPeople(needs: RunPeopleNeeds): RunPeople {
           if (missing !== undefined)
             return lostBy(`${person.username} answers for ${pin.id} ${pin.version}, and may not call ${missing}.`);
         }
+        const writers = await answering([pin.digest], storers, authors);
+        if ('detail' in writers) return writers;
+        const refused = await needs.whyNotSecrets(document, writers);
+        if (refused !== undefined) return lostBy(refused);
       }
       return undefined;
     },
@@ -107,7 +123,7 @@ function lostBy(detail: string): LostAnswer {
 }
 
 /** Everyone who answers for calls, or why somebody does not any more. */
-function createAnswering(principalNow: PrincipalNow) {
+function createAnswering({ principalNow, isGone }: Pick<RunPeopleNeeds, 'principalNow' | 'isGone'>) {
   return async (...asked: Parameters<typeof answerersOf>): Promise<readonly Principal[] | LostAnswer> => {
     const people = answerersOf(...asked);
     if (typeof people === 'string') return lostBy(people);
@@ -116,7 +132,7 @@ function createAnswering(principalNow: PrincipalNow) {
       const principal = await principalNow(id);
       if (principal === undefined) {
         const detail = `${username} answers for the calls of the run, and the gateway does not know this principal any more.`;
-        return { detail, isUnseen: issuerOfId(id) !== undefined };
+        return { detail, isUnseen: !isGone(id) };
       }
       found.push(principal);
     }

@@ -97,9 +97,13 @@ export interface TaskRecord {
 
 /** What other parts ask of a run. Its holder reads commands in order, and consumes each with the write that follows from it. */
 export type RunCommand =
-  | { readonly kind: 'cancel' | 'suspend' | 'resume' }
+  | { readonly kind: 'cancel' }
+  /** `inherited`: people suspended or resumed the parent. */
+  | { readonly kind: 'suspend' | 'resume'; readonly inherited?: true }
   /** People decided about an approval that the run waits for: its holder looks again. */
   | { readonly kind: 'approval-decided' }
+  /** The one in whose name the run calls may be gone: its holder looks. */
+  | { readonly kind: 'people-changed' }
   | {
       readonly kind: 'decide';
       readonly activity: number;

@@ -1,4 +1,4 @@
-import type { NamedPrincipal } from '#access/people.ts';
+import type { InvolvedPrincipal } from '#access/people.ts';
 import { mayRead, mayRun, namedWorkflow, seesByRole } from '#automations/automation-access.ts';
 import { isId } from '#automations/automation-document.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -119,7 +119,7 @@ interface RunParts extends Pick<StartRequest, 'principal' | 'key' | 'version'> {
   readonly found: FoundAutomation;
   readonly workflow: string;
   readonly input: string;
-  readonly repeated?: readonly NamedPrincipal[];
+  readonly repeated?: readonly InvolvedPrincipal[];
 }
 
 /** Judges documents, people and input, and creates the run. */

@@ -1,3 +1,4 @@
+import type { NamedPrincipal } from '#access/people.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
 import {
@@ -14,7 +15,7 @@ import { type ChangeRuns, type ChangingWork, createRunChanges, type RunChange } 
 import { type ClaimOptions, claimRuns, nextWake, type Renewed, type RenewOptions, renewLeases } from './run-claim-store.ts';
 import { commandRuns, queueCommand, queuedCommands } from './run-command-store.ts';
 import { createRunsIn } from './run-creation-store.ts';
-import { isPinned, joinedPeople } from './run-people-store.ts';
+import { callingPrincipals, callingRuns, isPinned, joinedPeople } from './run-people-store.ts';
 import type { RunCounts, RunFilter, RunPlace, StoredRunSummary } from './run-queries.ts';
 import { countRuns, listRuns, listTasks, openChildren, readRun, readRunState, readSummary } from './run-read-store.ts';
 import type {
@@ -73,6 +74,10 @@ export interface RunStore {
   people(runs: readonly string[]): Promise<ReadonlyMap<string, readonly RunPerson[]>>;
   /** Whether a run that has not ended has pinned a document with one of the digests. */
   isPinned(digests: readonly string[]): Promise<boolean>;
+  /** In whose names the runs call that have not ended and are not suspended. */
+  callingPrincipals(): Promise<readonly NamedPrincipal[]>;
+  /** The ids of these runs of the principal with this id. */
+  callingRuns(principal: string): Promise<readonly string[]>;
   /** Ids of the runs that the run began and that have not ended. */
   children(run: string): Promise<readonly string[]>;
   /** Events that are not of a run. A second one with the same kind, `source` and `id` is not stored again. */
@@ -121,6 +126,8 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
     tasks: (run, page) => listTasks(context, run, page),
     people: (runs) => joinedPeople(context, runs),
     isPinned: (digests) => isPinned(context, digests),
+    callingPrincipals: () => callingPrincipals(context),
+    callingRuns: (principal) => callingRuns(context, principal),
     children: (run) => openChildren(context, run),
     publish: (events) => publishEvents(context, events),
     messages: (start) => readMessages(context, start),

@@ -28,6 +28,8 @@ export interface RunTools {
   readonly people: Pick<RunPeople, 'involved' | 'whyGone'>;
   /** Whether one of the calls of the run, or of a run that it began, may have changed something. */
   mayHaveCalled(run: ClaimedRun): Promise<boolean>;
+  /** Ids of the runs that the run began and that have not ended. */
+  openChildren(run: string): Promise<readonly string[]>;
   /** The highest number of an event, message or not. */
   lastEvent(): Promise<number>;
   /** Messages in the order of their numbers. */

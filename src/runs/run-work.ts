@@ -5,11 +5,13 @@ import type { RunEvent } from './interpreter/run-events.ts';
 import { scanMessages, type WorkedEffect, workOn } from './run-effects.ts';
 import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
+import type { RunSecrets } from './tasks/run-secrets.ts';
 
 interface RunWorkOptions {
   readonly run: ClaimedRun;
   readonly trace: TraceContext;
   readonly tools: RunTools;
+  readonly secrets: RunSecrets;
   /** False: the lease may have ended. */
   readonly holds: () => boolean;
   /** The run was suspended at some time. */
@@ -96,14 +98,14 @@ export class RunWork {
   }
 
   async #work(effect: WorkedEffect, signal: AbortSignal): Promise<void> {
-    const { run, trace, tools, holds, wasSuspended, arrived, wake } = this.#options;
+    const { run, trace, tools, secrets, holds, wasSuspended, arrived, wake } = this.#options;
     const looks = this.#looks;
     try {
       const begunAt = this.#inherited.has(effect.key) ? run.savedAt : undefined;
       const event =
         effect.kind === 'listen'
           ? await this.#listen(effect, signal)
-          : await workOn(effect, { run, trace, tools, holds, begunAt, wasSuspended: wasSuspended() }, signal);
+          : await workOn(effect, { run, trace, tools, secrets, holds, begunAt, wasSuspended: wasSuspended() }, signal);
       if (!this.#working.delete(effect.key)) return;
       if (event !== undefined) arrived(event);
       else this.#waits(effect, looks);
@@ -122,8 +124,8 @@ export class RunWork {
   }
 
   async #listen(effect: ListenEffect, signal: AbortSignal): Promise<RunEvent | undefined> {
-    const { tools } = this.#options;
-    const { arrived, scanned } = await scanMessages(effect, { tools, from: this.#scanned.get(effect.key) ?? 0, signal });
+    const { tools, secrets } = this.#options;
+    const { arrived, scanned } = await scanMessages(effect, { tools, secrets, from: this.#scanned.get(effect.key) ?? 0, signal });
     if (this.#working.has(effect.key)) this.#scanned.set(effect.key, scanned);
     return arrived;
   }

@@ -1,4 +1,5 @@
 import { type Entrance, entrances, rightMethods } from '#access/access-options.ts';
+import { createAccounts } from '#access/accounts.ts';
 import { findAskedPrincipal } from '#access/asked-principal.ts';
 import { isRelayOperation, type Operation, operationNames } from '#access/operations.ts';
 import type { Principal } from '#access/principal.ts';
@@ -12,6 +13,7 @@ import { refusalBeforeLookup } from '#outbound/connector.ts';
 import { createDestinationPolicy } from '#outbound/destination-policy.ts';
 import { explainStoring } from '#workflows/explain-storing.ts';
 import { createReadingThreads } from '#workflows/reading-threads.ts';
+import { createSecretUse } from '#workflows/secret-use.ts';
 import { checkDocument } from '#workflows/workflow-catalogue.ts';
 import { createWritingRight } from '#workflows/writing-right.ts';
 
@@ -103,8 +105,10 @@ async function judged(config: Config, principal: Principal, text: string): Retur
     whyNotCall: (asked, call) => whyNotWrittenCall({ principal: asked, call }, config.access.roles),
   });
   const names = config.adapters.map(({ name }) => name);
+  const none = { find: async () => undefined, load: async () => undefined };
   const check = checkDocument({
     reading,
+    secretUse: createSecretUse({ rules: () => config.automations.secrets, store: none, loader: none }),
     writing,
     adapters: (asked) => usableInRuns({ principal: asked, customRoles: config.access.roles, names }),
   });
@@ -117,14 +121,14 @@ interface OfflineAccount {
   readonly key: string;
 }
 
-/** Users and clients by name. */
+/** Users and clients by name, with the roles of their groups; none that is blocked. */
 function accountsOf({ access }: Config): ReadonlyMap<string, OfflineAccount> {
-  const account = (section: string, index: number, name: string, { roles, groups }: Pick<Principal, 'roles' | 'groups'>) =>
-    [name, { principal: { id: name, username: name, roles, groups }, key: `access.${section}[${index}].roles` }] as const;
-  return new Map([
-    ...access.users.map((user, index) => account('users', index, user.username, user)),
-    ...access.clients.map((client, index) => account('clients', index, client.clientId, client)),
+  const accounts = createAccounts(access);
+  const keys = new Map([
+    ...access.users.map(({ username }, index) => [username, `access.users[${index}].roles`] as const),
+    ...access.clients.map(({ clientId }, index) => [clientId, `access.clients[${index}].roles`] as const),
   ]);
+  return new Map(accounts.principals().map((principal) => [principal.id, { principal, key: keys.get(principal.id) ?? '' }]));
 }
 
 function rulesOf({ access, adapters, outbound, approvals }: Config): CallRules {

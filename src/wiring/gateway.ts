@@ -127,7 +127,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config,
     load: options.loadAgain,
     live,
-    follow: followers({ server, access, parts: [longestCall, runs, notifications, telemetry.expiries], metrics, log }),
+    follow: followers({ server, access, parts: [longestCall, notifications, telemetry.expiries], metrics, log }),
     async inForce(next, before) {
       await inForce();
       await reportLosses(before.access, next.access);

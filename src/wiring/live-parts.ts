@@ -33,6 +33,8 @@ export interface LiveParts {
   rateLimit(): RateLimit | undefined;
   customRoles(): readonly CustomRoleOptions[];
   approvalRules(): readonly ApprovalRule[];
+  /** `automations.secrets`. */
+  secrets(): Config['automations']['secrets'];
   /** Throws, and leaves nothing open, where a part cannot be created. To be called for one configuration at a time. */
   prepare(config: Config): PreparedParts;
   close(): Promise<void>;
@@ -91,6 +93,7 @@ export function createLiveParts({ config, adapterNeeds, outboundNeeds, log }: Li
     rateLimit: () => current.rateLimit,
     customRoles: () => current.config.access.roles,
     approvalRules: () => current.config.approvals,
+    secrets: () => current.config.automations.secrets,
     prepare(next) {
       const before = current;
       const { parts, made } = make(next, before);

@@ -1,4 +1,5 @@
 import type { Access } from '#access/access.ts';
+import type { InvolvedPrincipal } from '#access/people.ts';
 import type { Rights } from '#access/rights.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Approval, StoredPreview } from '#approvals/approval.ts';
@@ -30,12 +31,12 @@ interface OpenApprovalsOptions {
   readonly config: Config;
   readonly database: Database;
   readonly runStore: RunStore;
-  readonly people: Pick<RunPeople, 'standing'>;
+  readonly people: Pick<RunPeople, 'involved' | 'standing'>;
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly rights: Rights;
   readonly log: Log;
-  readonly access: Pick<Access, 'principalNow' | 'knownPrincipals'>;
+  readonly access: Pick<Access, 'principalNow' | 'isGone' | 'persons' | 'knownPrincipals'>;
   readonly proofKey: ProofKey;
   readonly proofs: ApprovalProofs;
   /** The rules in force. */
@@ -61,7 +62,7 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
     clock,
     key: options.proofKey,
     proofs,
-    principalNow: access.principalNow,
+    ...access,
     rules: options.approvalRules,
     store: createApprovalStore({
       database,
@@ -101,6 +102,7 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
       rights,
       takePreview,
       known: access.knownPrincipals,
+      involvedNow: involvedIn(options),
       async seesRun(principal, { principal: { id: owner }, task }) {
         const { automation, workflow } = task?.of ?? {};
         const asked = { principal, operation: 'readRun' } as const;
@@ -110,5 +112,13 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
       },
     }),
     upkeep,
+  };
+}
+
+/** Everybody involved in the run that asks. */
+function involvedIn({ runStore, people }: Pick<OpenApprovalsOptions, 'people' | 'runStore'>) {
+  return async ({ task }: Approval): Promise<readonly InvolvedPrincipal[]> => {
+    const run = task && (await runStore.summary(task.run));
+    return run === undefined ? [] : await people.involved(run);
   };
 }

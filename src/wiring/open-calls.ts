@@ -45,7 +45,8 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   const runStore = runStoreOf(started, options);
   const rights = createRights(() => live.customRoles());
   const catalogues = openCatalogues(started, { ...options, live, rights, runStore });
-  const people = runPeopleOf({ runStore, workflowStore: catalogues.workflowStore, live, principalNow: access.principalNow });
+  const { workflowStore, secretUse } = catalogues;
+  const people = runPeopleOf({ runStore, workflowStore, secretUse, live, ...access });
   // The path asks approvals, which take previews over the path.
   const approvals = openApprovals(started, {
     ...options,
@@ -60,7 +61,18 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   });
   const calls = createCallPath({ ...live, gate: approvals.gate, userAgent });
   const preview = createPreviews({ adapters: () => live.adapters(), calls, audit, clock, observers: { metrics, log } });
-  const runs = openRuns(started, { ...options, ...parts, ...catalogues, rights, runStore, approvals, calls, people });
+  const isReadAction = (adapter: string, path: string): boolean => live.adapters().isReadAction(adapter, path);
+  const runs = openRuns(started, {
+    ...options,
+    ...parts,
+    ...catalogues,
+    rights,
+    runStore,
+    approvals,
+    calls,
+    people,
+    isReadAction,
+  });
   const notifications = openNotifications(started, { ...options, ...parts, events: runStore, adapters: () => live.adapters() });
   const told = { approvals: approvals.catalogue, notifications: notifications.catalogue };
   return {
@@ -71,6 +83,8 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
     people,
     rights,
     notifications,
-    inForce: () => approvals.upkeep.withdrawLost(),
+    async inForce() {
+      await Promise.all([approvals.upkeep.withdrawLost(), runs.suspendGone()]);
+    },
   };
 }

@@ -11,6 +11,7 @@ import { createFormStore } from '#forms/form-store.ts';
 import type { RunStore } from '#runs/run-store.ts';
 import { createReadingThreads } from '#workflows/reading-threads.ts';
 import { createSchemaThreads, type SchemaThreads } from '#workflows/schema-threads.ts';
+import { createSecretUse, type SecretUse } from '#workflows/secret-use.ts';
 import { createWorkflowCatalogue, type WorkflowCatalogue } from '#workflows/workflow-catalogue.ts';
 import { createWorkflowLoader, type WorkflowLoader } from '#workflows/workflow-loader.ts';
 import { createWorkflowStore, type WorkflowStore } from '#workflows/workflow-store.ts';
@@ -39,6 +40,7 @@ export function openCatalogues(
   readonly writing: WritingRight;
   readonly forms: FormCatalogue;
   readonly loader: WorkflowLoader;
+  readonly secretUse: SecretUse;
   readonly schemas: SchemaThreads;
 } {
   const reading = started.adopt(createReadingThreads(), (threads) => threads.close());
@@ -57,6 +59,8 @@ export function openCatalogues(
       .map(({ name }) => name);
     return usableInRuns({ principal, customRoles: live.customRoles(), names });
   };
+  const loader = createWorkflowLoader({ store, reading });
+  const secretUse = createSecretUse({ store, loader, rules: () => live.secrets() });
   const whyNot: WhyNotWriter = (...asked) => writing.whyNot(...asked);
   return {
     automations: createAutomationCatalogue({
@@ -64,6 +68,8 @@ export function openCatalogues(
       clock,
       rights,
       whyNotWriter: whyNot,
+      refuseAuthor: (principal, workflow) => secretUse.refuseAuthor(principal, workflow),
+      asksAuthors: secretUse.isAsked,
     }),
     workflows: createWorkflowCatalogue({
       store,
@@ -71,13 +77,15 @@ export function openCatalogues(
       adapters,
       rights,
       writing,
+      secretUse,
       isPinned: (digests) => runStore.isPinned(digests),
       clock,
     }),
     workflowStore: store,
     writing,
     forms: createFormCatalogue({ store: createFormStore(database, workflowsNamingForm), schemas, clock, whyNotWriter: whyNot }),
-    loader: createWorkflowLoader({ store, reading }),
+    loader,
+    secretUse,
     schemas,
   };
 }

@@ -14,6 +14,7 @@ import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { createInputCheck, type InputCheck } from '#forms/input-check.ts';
+import { tellRunsOfGonePeople } from '#runs/gone-people.ts';
 import { mayHaveCalled } from '#runs/run-calls.ts';
 import { createRunCatalogue, type RunCatalogue } from '#runs/run-catalogue.ts';
 import { createRunEngine, type RunEngine } from '#runs/run-engine.ts';
@@ -25,6 +26,7 @@ import { createRunStore, type RunStore } from '#runs/run-store.ts';
 import type { RunTools } from '#runs/run-tools.ts';
 import type { RunWatcher } from '#runs/run-watcher.ts';
 import { createCallTasks } from '#runs/tasks/call-tasks.ts';
+import type { IsReadAction } from '#runs/tasks/orchestrator-arguments.ts';
 import { createSecretValues, type SecretValues } from '#runs/tasks/secret-values.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { measureRuns } from '#telemetry/run-metrics.ts';
@@ -34,6 +36,7 @@ import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
 import { reachedWorkflows } from '#workflows/workflow-pins.ts';
 import type { WorkflowStore } from '#workflows/workflow-store.ts';
 import type { WritingRight } from '#workflows/writing-right.ts';
+import type { LiveParts } from './live-parts.ts';
 import type { Approvals } from './open-approvals.ts';
 import { peopleFor } from './people-for.ts';
 
@@ -45,6 +48,7 @@ interface OpenRunsOptions {
   readonly clock: Clock;
   readonly rights: Rights;
   readonly log: Log;
+  readonly live: Pick<LiveParts, 'secrets'>;
   readonly version: string;
   readonly metrics: Metrics;
   readonly runWatcher: RunWatcher;
@@ -59,6 +63,7 @@ interface OpenRunsOptions {
   readonly writing: Pick<WritingRight, 'whyNot'>;
   readonly people: RunPeople;
   readonly schemas: SchemaThreads;
+  readonly isReadAction: IsReadAction;
 }
 
 export interface Runs {
@@ -69,8 +74,8 @@ export interface Runs {
   readonly figures: RunFigures;
   /** Replaces the values of secrets of workflows in a text. */
   readonly maskText: SecretValues['maskText'];
-  /** Puts the secrets of a new configuration in force. */
-  follow(next: Config): void;
+  /** Has the runs suspended whose people are gone. Never rejects: where the store is away, the gateway tries again. */
+  suspendGone(): Promise<void>;
 }
 
 /** Evaluations at once. Each may take all of a processor for a second. */
@@ -94,19 +99,21 @@ export function runStoreOf(
 export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions): Runs {
   const { config, clock, log, tracing, runStore: store, approvals, automations, forms, loader, schemas, people } = options;
   const { workflowStore } = options;
-  let { secrets } = config.automations;
-  const values = createSecretValues(() => secrets);
+  const secrets = createSecretValues(() => options.live.secrets());
   const inputs = createInputCheck({ forms, schemas });
-  const tools = toolsOf(started, store, { ...options, secrets: values });
+  const tools = toolsOf(started, store, { ...options, secrets });
   const watchers = [options.runWatcher, createRunLog(log), ...(tracing ? [createRunSpans(tracing)] : [])];
   const engine = started.adopt(createRunEngine({ store, tools, tasks: config.automations.tasks, log, watchers }), (running) =>
     running.stop(),
   );
   const { retention } = config.automations;
+  const gone = createGoneSweep(store, people, log);
+  void gone.sweep();
   started.adopt(
     every(
       forgetInterval,
       async () => {
+        await gone.again();
         const now = clock.now();
         const before = now - retention;
         const times = { before, eventsBefore: approvals.upkeep.forgotten(), messagesBefore: now - messagesKept };
@@ -143,11 +150,28 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     catalogue,
     engine,
     figures,
-    maskText: (text) => values.maskText(text),
-    follow(next) {
-      ({ secrets } = next.automations);
-    },
+    maskText: (text) => secrets.maskText(text),
+    suspendGone: () => gone.sweep(),
   };
+}
+
+/** `again`: after a failure. */
+function createGoneSweep(
+  store: RunStore,
+  people: RunPeople,
+  log: Log,
+): { readonly sweep: () => Promise<void>; readonly again: () => Promise<void> } {
+  let hasFailed = false;
+  const sweep = async (): Promise<void> => {
+    try {
+      await tellRunsOfGonePeople(store, people);
+      hasFailed = false;
+    } catch {
+      hasFailed = true;
+      log.warn('runs of people who are gone could not be suspended; the gateway tries again in a minute');
+    }
+  };
+  return { sweep, again: async () => (hasFailed ? await sweep() : undefined) };
 }
 
 function toolsOf(
@@ -167,6 +191,7 @@ function toolsOf(
       calls,
       approvals: approvals.tasks,
       people,
+      isReadAction: options.isReadAction,
       audit,
       clock,
       log,
@@ -182,9 +207,10 @@ function toolsOf(
     loadWorkflow: (wanted) => whileAway(() => loader.load(wanted)),
     people: {
       involved: (run) => whileAway(() => people.involved(run)),
-      whyGone: (principal) => whileAway(() => people.whyGone(principal)),
+      whyGone: (principal) => people.whyGone(principal),
     },
     mayHaveCalled: (run) => whileAway(() => mayHaveCalled(run, { store, clock, records: options.auditReader })),
+    openChildren: (run) => whileAway(() => store.children(run)),
     lastEvent: () => store.lastEvent(),
     messages: (start) => store.messages(start),
   };

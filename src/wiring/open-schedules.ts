@@ -1,6 +1,6 @@
 import type { Access } from '#access/access.ts';
 import type { NamedPrincipal } from '#access/people.ts';
-import { issuerOfId, type Principal } from '#access/principal.ts';
+import type { Principal } from '#access/principal.ts';
 import type { Rights } from '#access/rights.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { Automation } from '#automations/automation.ts';
@@ -134,7 +134,7 @@ export async function schedulerNow(
   if (scheduler === undefined) return { refused: 'No person is known to have scheduled it.', code: 'delegation-lost' };
   const principal = await access.principalNow(scheduler.id);
   if (principal !== undefined) return principal;
-  return issuerOfId(scheduler.id) === undefined
-    ? { refused: 'Who scheduled it is no user any more.', code: 'person-gone' }
+  return access.isGone(scheduler.id)
+    ? { refused: 'Who scheduled it was removed or is blocked.', code: 'person-gone' }
     : { refused: 'Who scheduled it has not logged in for too long.', code: 'person-not-seen' };
 }

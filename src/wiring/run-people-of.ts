@@ -4,6 +4,7 @@ import { decidePermission } from '#calls/decide-call.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 import { createRunPeople, type RunPeople } from '#runs/run-people.ts';
 import type { RunStore } from '#runs/run-store.ts';
+import type { SecretUse } from '#workflows/secret-use.ts';
 import type { FunctionName } from '#workflows/workflow.ts';
 import type { WorkflowStore } from '#workflows/workflow-store.ts';
 import type { LiveParts } from './live-parts.ts';
@@ -13,16 +14,20 @@ interface RunPeopleParts {
   readonly workflowStore: Pick<WorkflowStore, 'storers' | 'find'>;
   readonly live: Pick<LiveParts, 'customRoles'>;
   readonly principalNow: PrincipalNow;
+  readonly isGone: (id: string) => boolean;
+  readonly secretUse: Pick<SecretUse, 'whyNot'>;
 }
 
 /** The people behind runs, judged by the configuration in force. */
-export function runPeopleOf({ runStore, workflowStore, live, principalNow }: RunPeopleParts): RunPeople {
+export function runPeopleOf({ runStore, workflowStore, live, principalNow, isGone, secretUse }: RunPeopleParts): RunPeople {
   return createRunPeople({
     store: runStore,
     principalNow,
+    isGone,
     storers: (digests) => workflowStore.storers(digests),
     digestOf: async (name) => (await workflowStore.find(name))?.digest,
     whyNotCall: (principal, functions) => functions.find((name) => !mayCall(principal, name, live)),
+    whyNotSecrets: ({ pin, secrets }, writers) => secretUse.whyNot({ ...pin, secrets }, writers),
   });
 }
 

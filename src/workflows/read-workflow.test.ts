@@ -185,8 +185,48 @@ describe('an address', () => {
       await uriOf('"https://example.net/{a}/{b}?c={c}&d={d}"', '{"a":"x y/é","b":18446744073709551615,"c":true}'),
       '"https://example.net/x%20y%2F%C3%A9/18446744073709551615?c=true&d="',
     );
-    assert.equal(await uriOf('"https://example.net/{a}"', 'null'), '"https://example.net/"');
+    assert.equal(await uriOf('"https://example.net/?a={a}#{b}"', 'null'), '"https://example.net/?a=#"');
+    assert.equal(await uriOf('"https://example.net/v{a}.{b}/"', '{"a":"..","b":"x..y"}'), '"https://example.net/v...x..y/"');
     assert.equal(await uriOf('\'${ "https://" + .h }\'', '{"h":"a{b}"}'), '"https://a{b}"');
+  });
+
+  test('has no value that leaves its segment of the path, in any spelling of dots', async () => {
+    const climbing = [
+      '',
+      '.',
+      '..',
+      '%2e',
+      '%2E.',
+      '.%252e',
+      '%25252e%2e',
+      '%u002e%u002e',
+      '../..',
+      'a/../b',
+      'a\\..\\b',
+      '..;x',
+      '..\0',
+      '..?',
+      '..#',
+      '%2e%2e%2fadmin',
+      '%c0%ae%c0%ae',
+      '..%5cx',
+      '.. ',
+      ' ..',
+      '..\n',
+    ];
+    for (const value of climbing) {
+      for (const path of ['{a}', 'x/{a}/y', '{a}{b}', '.{a}{b}']) {
+        const task = await taskOf(`{ call: http, with: { method: delete, endpoint: "https://example.net/api/${path}" } }`);
+        assert.ok(task.kind === 'call');
+        const dot = JSON.stringify({ a: value, b: value === '' ? 'b' : '' });
+        const evaluated = await pool.evaluate({ expressions: [task.with.jq], dot, variables: {} });
+        if (path.startsWith('.') && value !== '' && value !== '.') continue;
+        assert.ok('detail' in evaluated, `${JSON.stringify(value)} in ${path}: ${JSON.stringify(evaluated)}`);
+        assert.match(evaluated.detail, /the path segment .* would lead elsewhere/u);
+      }
+    }
+    assert.equal(await uriOf('"https://example.net/{a}"', '{"a":"..a"}'), '"https://example.net/..a"');
+    assert.equal(await uriOf('"https://example.net/{a}"', '{"a":"1.2.3/0"}'), '"https://example.net/1.2.3%2F0"');
   });
 
   test('with a member that is an object or a list is an error of the expression', async () => {
@@ -207,15 +247,15 @@ do:
   - b: { call: http, with: { method: get, endpoint: { uri: https://example.net, authentication: { bearer: { use: key } } } } }
   - c: { call: http, with: { method: get, endpoint: { uri: https://example.net, authentication: { basic: { username: "\${ .u }", password: p } } } } }
 `);
-    const secrets = '{"nso":"admin:a:b","key":"t0"}';
+    const secrets = '{"nso":"p1","nso:basic":{"username":"p2","password":"p3"},"key":"p4"}';
     const found = await Promise.all(
       workflow.tasks.map(async (task) =>
         task.kind === 'call' ? await valueOf(`(${task.with.jq}) | .endpoint.authentication`, '{"u":"me"}', { secrets }) : '',
       ),
     );
     assert.deepEqual(found, [
-      '{"basic":{"username":"admin","password":"a:b"}}',
-      '{"bearer":{"token":"t0"}}',
+      '{"basic":{"username":"p2","password":"p3"}}',
+      '{"bearer":{"token":"p4"}}',
       '{"basic":{"username":"me","password":"p"}}',
     ]);
   });
@@ -321,16 +361,22 @@ do:
       assert.equal(problems.length, 1, problems.join('\n'));
     });
 
-  test('has a task that "then" leaves unreachable among them', async () => {
-    assert.deepEqual(await problemsOf('do:\n  - a: { wait: PT1S, then: end }\n  - b: { wait: PT1S }\n'), [
-      '4:5 /do/1/b can never be reached: the tasks before it go elsewhere with "then", and no "then" leads here',
-    ]);
-    for (const list of [
-      '[{ a: { wait: PT1S, then: c } }, { b: { wait: PT1S, then: end } }, { c: { wait: PT1S, then: b } }]',
-      '[{ a: { if: .x, wait: PT1S, then: end } }, { b: { wait: PT1S } }]',
-      '[{ a: { switch: [{ x: { when: .x, then: c } }], then: end } }, { c: { wait: PT1S } }]',
-    ])
-      await workflowOf(`${head}do: ${list}\n`);
+  test('has a name that "then" could mean in two ways among them', async () => {
+    for (const [list, expected] of [
+      [
+        '[{ a: { wait: PT1S, then: b } }, { b: { wait: PT1S } }, { b: { wait: PT2S } }]',
+        /^\S+ \/do\/2\/b is the name of two tasks/u,
+      ],
+      [
+        '[{ a: { wait: PT1S } }, { end: { wait: PT1S, then: end } }]',
+        /^\S+ \/do\/1\/end has a meaning in "then", which this list uses/u,
+      ],
+      ['[{ exit: { switch: [{ x: { when: .x, then: exit } }] } }]', /^\S+ \/do\/0\/exit has a meaning/u],
+    ] as const) {
+      const problems = await problemsOf(`do: ${list}\n`);
+      assert.equal(problems.length, 1, problems.join('\n'));
+      assert.match(problems[0] ?? '', expected);
+    }
   });
 
   test('has a function that calls itself, a definition that no task uses and a name of a function that exists', async () => {
@@ -380,7 +426,7 @@ do: [{ c: { call: a } }]
 
 test('a warning says what may be a mistake, and the workflow is read', async () => {
   const reading = await read(
-    `${head}do:\n  - a: { call: orchestratorQuery, with: { adapter: Local NOS, params: { path: "x/\${ .p }", accept: a } } }\n  - b: { set: { t: "\${ $secrets.key }" } }\n`,
+    `${head}do:\n  - a: { call: orchestratorQuery, with: { adapter: Local NOS, params: { path: "x/\${ .p }", accept: a } } }\n`,
   );
   assert.ok('workflow' in reading);
   assert.deepEqual(
@@ -388,9 +434,90 @@ test('a warning says what may be a mistake, and the workflow is read', async () 
     [
       '/do/0/a/with/adapter "Local NOS" is no adapter instance of this gateway; did you mean "Local NSO"?; calls to it will fail',
       '/do/0/a/with/params/path has ${ } within a longer text, which stays as it is; write ${ "text \\(.name)" } to insert a value',
-      '/do/1/b/set/t uses the secret "key", which is not listed in use.secrets; the task will fail',
     ],
   );
+});
+
+describe('a warning', () => {
+  const warningsOf = async (list: string): Promise<readonly string[]> => {
+    const reading = await read(`${head}do: ${list}\n`);
+    assert.ok('workflow' in reading, JSON.stringify(reading));
+    return reading.warnings.map(({ pointer, detail }) => `${pointer} ${detail}`);
+  };
+  const wait = '{ wait: PT1S }';
+  const post = '{ call: restCall, with: { uri: "http://a", verb: POST } }';
+  const get = '{ call: http, with: { method: get, endpoint: "http://a" } }';
+  const act = '{ call: orchestratorAction, with: { adapter: Local NSO, params: { path: x, accept: a } } }';
+  const unknown = 'errors: { with: { type: "urn:orchestration-gateway:errors:outcome-unknown" } }';
+  const around = (task: string, handling: string): string => `[{ a: { try: [{ b: ${task} }], catch: ${handling} } }]`;
+  const cases: readonly (readonly [what: string, list: string, expected: readonly RegExp[]])[] = [
+    ['a task that no way leads to', `[{ a: { wait: PT1S, then: end } }, { b: ${wait} }]`, [/^\/do\/1\/b can never be reached/u]],
+    [
+      'no task that a "then", an "if" or a case leads to',
+      '[{ a: { if: .x, wait: PT1S, then: end } }, { b: { wait: PT1S } }]',
+      [],
+    ],
+    ['no way back', '[{ a: { wait: PT1S, then: c } }, { b: { wait: PT1S, then: end } }, { c: { wait: PT1S, then: b } }]', []],
+    ['a name of two tasks', `[{ a: ${wait} }, { a: ${wait} }]`, [/^\/do\/1\/a is the name of two tasks/u]],
+    [
+      'a name of two branches',
+      `[{ f: { fork: { branches: [{ a: ${wait} }, { a: ${wait} }] } } }]`,
+      [/branches\/1\/a is the name of two/u],
+    ],
+    ['a task named end', `[{ a: ${wait} }, { end: ${wait} }]`, [/^\/do\/1\/end has a meaning in "then"/u]],
+    [
+      'return of run: workflow',
+      '[{ a: { run: { workflow: { namespace: n, name: w, version: 1.0.0 }, return: all } } }]',
+      [/return has no effect/u],
+    ],
+    [
+      'a path of jq as text',
+      '[{ a: { set: { device: .name, list: [".[0]"], all: $context.all } } }]',
+      [/device looks like/u, /list\/0/u, /all/u],
+    ],
+    [
+      'no other text with a dot',
+      '[{ a: { set: { a: "...", b: ".5", c: ". d", d: "${ .e }", e: x.y, f: ".htaccess file" } } }]',
+      [],
+    ],
+    ['an assignment in a condition', `[{ a: { if: '.result = "in-sync"', wait: PT1S } }]`, [/^\/do\/0\/a\/if assigns/u]],
+    ['no comparison', `[{ a: { if: '.a == "=" and .b >= 1 and .c != "x=y" # =', wait: PT1S } }]`, []],
+    [
+      'a catch that leaves unknown outcomes to people',
+      around(act, '{}'),
+      [/^\/do\/0\/a\/catch does not catch the unknown outcome/u],
+    ],
+    ['the same for a POST', around(post, '{ errors: { with: { status: 504 } } }'), [/does not catch the unknown outcome/u]],
+    ['no catch of another type', around(act, '{ errors: { with: { type: "urn:other" } } }'), []],
+    ['no catch that names the type', around(act, `{ ${unknown} }`), []],
+    ['no catch around an action that reads', around(act.replace('adapter:', 'repeatable: true, adapter:'), '{ retry: {} }'), []],
+    ['no catch around a query', around(get, '{ retry: { delay: PT1S } }'), []],
+    ['a retry around a change', around(act, `{ ${unknown}, retry: {} }`), [/has a retry around a change/u]],
+    [
+      'the count of attempts',
+      around(get, '{ retry: { limit: { attempt: { count: 5 } } } }'),
+      [/count counts the attempts after .* at most 6$/u],
+    ],
+  ];
+  for (const [what, list, expected] of cases)
+    test(`is for ${what}`, async () => {
+      const warnings = await warningsOf(list);
+      assert.equal(warnings.length, expected.length, warnings.join('\n'));
+      for (const [index, one] of expected.entries()) assert.match(warnings[index] ?? '', one);
+    });
+});
+
+test('a secret that is not listed in use.secrets is a problem, and a document that was stored before is read', async () => {
+  for (const named of ['$secrets.key', '$secrets["key"]', '$secrets."key"', '$secrets | .a, $secrets [ "key" ]']) {
+    const text = `${head}do:\n  - b: { set: { t: '\${ ${named} }' } }\n`;
+    const reading = await read(text);
+    assert.ok('problems' in reading, named);
+    assert.deepEqual(
+      reading.problems.map(({ pointer, detail }) => `${pointer} ${detail}`),
+      ['/do/0/b/set/t uses the secret "key", which is not listed in use.secrets'],
+    );
+    assert.ok('workflow' in (await readWorkflow({ text, known: {}, expressions: pool, isJudged: true })));
+  }
 });
 
 describe('a hostile document', () => {

@@ -7,6 +7,7 @@ import { isLoose, readDocument } from './reader/document-reader.ts';
 import { checkExpressions } from './reader/expression-checks.ts';
 import { looseTexts } from './reader/loose-mode.ts';
 import { DocumentReading, type WorkflowProblem } from './reader/reading.ts';
+import { secretMentions } from './secret-mentions.ts';
 import type { Workflow } from './workflow.ts';
 
 interface ReadWorkflowOptions {
@@ -81,7 +82,7 @@ async function judge(
     ...(loose === undefined ? {} : { loose }),
   });
   if (!isJudged) await checkExpressions(reading, expressions);
-  checkSecrets(reading, workflow);
+  if (!isJudged) checkSecrets(reading, workflow);
   const { problems, warnings } = reading;
   if (problems.length > 0) return { problems, warnings, definition: root.json };
   return { workflow, warnings, positionOf: (pointer) => reading.positionOf(offsetOf(root, pointer)) };
@@ -102,10 +103,9 @@ function memberNamed({ members }: Extract<Located, { readonly kind: 'object' }>,
   return members.find((member) => member.name === name)?.value;
 }
 
-/** Secrets are named in expressions, where a regular expression finds them well enough for a warning. */
+/** A document that was stored before this rule is read all the same: the task fails that uses the secret. */
 function checkSecrets(reading: DocumentReading, { secrets }: Workflow): void {
   for (const { place, jq } of reading.expressions)
-    for (const [, name = ''] of jq.matchAll(/\$secrets\.([A-Za-z_]\w*)/gu))
-      if (!secrets.includes(name))
-        reading.warning(place, `uses the secret "${name}", which is not listed in use.secrets; the task will fail`);
+    for (const name of secretMentions(jq))
+      if (!secrets.includes(name)) reading.problem(place, `uses the secret "${name}", which is not listed in use.secrets`);
 }

@@ -30,6 +30,8 @@ export interface WorkflowFacts {
   /** What it may call (`operationsOf`). */
   readonly functions: readonly FunctionName[];
   readonly workflows: readonly RunSite[];
+  /** Names of the secrets that it may use. Absent: it was stored before the gateway noted them. */
+  readonly secrets?: readonly string[];
   /** Where it calls. Absent: it was stored before the gateway noted that. */
   readonly calls?: readonly CallSite[];
 }

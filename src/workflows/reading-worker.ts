@@ -37,6 +37,7 @@ function judgementOf(reading: WorkflowReading): WorkflowJudgement {
     functions: [...functions],
     workflows: workflows.map(placed),
     calls: calls.map(placed),
+    secrets: workflow.secrets,
   };
   return { facts: title === undefined ? facts : { ...facts, title }, warnings };
 }

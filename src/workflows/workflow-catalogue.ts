@@ -6,6 +6,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { documentDigest } from './document-digest.ts';
 import type { WorkflowProblem } from './reader/reading.ts';
 import type { ReadingThreads, WorkflowFacts, WorkflowJudgement } from './reading-threads.ts';
+import type { SecretUse } from './secret-use.ts';
 import type {
   StoredWorkflow,
   WorkflowMediaType,
@@ -70,6 +71,7 @@ interface WorkflowCatalogueOptions {
   readonly adapters: (principal: Principal) => readonly string[] | undefined;
   readonly rights: Rights;
   readonly writing: Pick<WritingRight, 'missingFor' | 'missingToStore'>;
+  readonly secretUse: Pick<SecretUse, 'problemsOf' | 'whyNot'>;
   /** A run that has not ended has pinned a document with one of these digests. */
   readonly isPinned: (digests: readonly string[]) => Promise<boolean>;
   readonly clock: Clock;
@@ -95,22 +97,30 @@ export function checkDocument({
   };
 }
 
-type DocumentNeeds = Pick<WorkflowCatalogueOptions, 'adapters' | 'reading'>;
+type DocumentNeeds = Pick<WorkflowCatalogueOptions, 'adapters' | 'reading'> & {
+  readonly secretUse: Pick<SecretUse, 'problemsOf'>;
+};
 
-function createJudge({ reading, adapters }: DocumentNeeds): (given: GivenDocument) => Promise<WorkflowJudgement> {
+function createJudge({ reading, adapters, secretUse }: DocumentNeeds): (given: GivenDocument) => Promise<WorkflowJudgement> {
   return async ({ principal, bytes, mediaType }) => {
     if (!isUtf8(bytes)) return notUtf8;
     const known = adapters(principal);
     const document = { text: bytes.toString(), mediaType, ...(known && { adapters: known }) };
-    return await reading.read({ principal: principal.id, ...document });
+    const judgement = await reading.read({ principal: principal.id, ...document });
+    if ('problems' in judgement) return judgement;
+    const { id, secrets = [], definition } = judgement.facts;
+    const refused = secretUse.problemsOf(principal, { id, secrets });
+    if (refused.length === 0) return judgement;
+    const problems = refused.map((detail) => ({ pointer: '/use/secrets', detail, line: 1, column: 1 }));
+    return { problems, warnings: judgement.warnings, definition };
   };
 }
 
 export function createWorkflowCatalogue(options: WorkflowCatalogueOptions): WorkflowCatalogue {
-  const { store, reading, adapters, rights, writing, clock } = options;
-  const judge = createJudge({ reading, adapters });
+  const { store, reading, adapters, rights, writing, secretUse, clock } = options;
+  const judge = createJudge({ reading, adapters, secretUse });
   return {
-    check: checkDocument({ reading, adapters, writing }),
+    check: checkDocument({ reading, adapters, writing, secretUse }),
     async create(given) {
       const judgement = await judge(given);
       if ('problems' in judgement) throw invalid(judgement.problems);
@@ -145,6 +155,7 @@ function createTakings({
   isPinned,
   rights,
   writing,
+  secretUse,
 }: WorkflowCatalogueOptions): Pick<WorkflowCatalogue, 'remove' | 'take' | 'removeTombstone'> {
   const refuse = async (
     principal: Principal,
@@ -163,7 +174,14 @@ function createTakings({
         if (reason !== undefined) throw new GatewayError('workflow-in-use', reason);
       }),
     take: ({ principal, ...name }) =>
-      store.take({ ...name, taker: principal }, (found) => refuse(principal, 'takeWorkflow', found)),
+      store.take({ ...name, taker: principal }, async (found) => {
+        await refuse(principal, 'takeWorkflow', found);
+        for (const pin of found) {
+          const reason = await secretUse.whyNot(pin, [principal]);
+          if (reason !== undefined)
+            throw new GatewayError('workflow-invalid', `You may not be storer of this workflow: ${reason}`);
+        }
+      }),
     async removeTombstone({ principal, ...name }) {
       if (!principal.roles.includes('admin')) throw ofAdmins();
       if (!(await store.removeTombstone(name)))

@@ -17,6 +17,8 @@ export interface WorkflowPin {
 export interface ReachedWorkflow {
   readonly pin: WorkflowPin;
   readonly functions: WorkflowVersion['functions'];
+  /** Absent: stored before the gateway noted them. */
+  readonly secrets?: WorkflowVersion['secrets'];
   /** The digests of the documents by which it is reached, its own included. */
   readonly chain: ReadonlySet<string>;
 }
@@ -44,7 +46,8 @@ export async function reachedWorkflows(
     }
   }
   const [first, ...others] = [...reached.values()].map(({ version, isLatest, chain }): ReachedWorkflow => {
-    return { pin: pinOf(version, isLatest), functions: version.functions, chain };
+    const { functions, secrets } = version;
+    return { pin: pinOf(version, isLatest), functions, ...(secrets && { secrets }), chain };
   });
   return first && [first, ...others];
 }

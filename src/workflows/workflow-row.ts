@@ -40,6 +40,7 @@ export function workflowRow({
   functions,
   workflows,
   calls,
+  secrets,
   storers,
   ...workflow
 }: StoredWorkflow) {
@@ -51,7 +52,7 @@ export function workflowRow({
     document: storedBytes(text),
     media_type: mediaType,
     definition,
-    facts: JSON.stringify({ title, functions, workflows, calls } satisfies StoredFacts),
+    facts: JSON.stringify({ title, functions, workflows, calls, secrets } satisfies StoredFacts),
     created_at: createdAt,
     created_by: createdBy,
     digest,
@@ -67,11 +68,13 @@ export function workflowIn(row: Tables['workflow']): StoredWorkflow {
 interface StoredFacts extends Pick<WorkflowFacts, 'functions' | 'workflows'> {
   readonly title?: string | undefined;
   readonly calls?: WorkflowFacts['calls'] | undefined;
+  readonly secrets?: WorkflowFacts['secrets'] | undefined;
 }
 
 export function versionOf({ id, version, facts, digest, storers }: VersionRow): WorkflowVersion {
-  const { title, functions, workflows, calls } = JSON.parse(facts) as StoredFacts;
-  const known = { ...(title !== undefined && { title }), ...(calls !== undefined && { calls }) };
+  const { title, functions, workflows, ...noted } = JSON.parse(facts) as StoredFacts;
+  const { calls, secrets } = noted;
+  const known = { ...(title !== undefined && { title }), ...(calls && { calls }), ...(secrets && { secrets }) };
   return {
     id: storedText(id),
     version: storedText(version),

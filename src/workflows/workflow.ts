@@ -123,6 +123,8 @@ export interface CallLiterals {
   readonly method?: string;
   /** The path at an orchestrator, or the address. */
   readonly path?: string;
+  /** The document says that an action changes nothing. */
+  readonly repeatable?: true;
 }
 
 /** A call of a function that the document defines (`use.functions`): the body runs with the arguments as its input. */
@@ -228,6 +230,9 @@ export interface TryTask extends TaskBase {
   readonly tasks: readonly Task[];
   readonly catch: Catch;
 }
+
+/** The type of the error of a call that may have happened. A `catch` takes it only by this type. */
+export const outcomeUnknown = 'urn:orchestration-gateway:errors:outcome-unknown';
 
 export interface Catch {
   /** Absent members match every error. */

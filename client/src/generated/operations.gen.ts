@@ -487,7 +487,7 @@ export interface Operations {
   /**
    * Follow a run: its events as they happen
    *
-   * From the beginning of the run, and to its last event. A stream ends after an hour, or when the gateway stops: connect again with `Last-Event-ID`. A principal has at most 100 streams at a gateway; one more gets 503 `overloaded`.
+   * From the beginning of the run, and to its last event. A stream ends after an hour, or when the gateway stops: connect again with `Last-Event-ID`. It ends too when its token or session ends, and when a reload changes the password, roles, groups or rights of its caller. A principal has at most 100 streams at a gateway; one more gets 503 `overloaded`.
    *
    * For every authenticated caller, with any role.
    */
@@ -495,7 +495,7 @@ export interface Operations {
   /**
    * Follow the events of all runs that the caller may see
    *
-   * From now on. Lifecycle events and messages of these runs; for the roles admin and engineering also the events that callers send. A change of the rights to an automation counts within 5 seconds. A stream ends after an hour, or when the gateway stops: connect again with `Last-Event-ID`. A principal has at most 100 streams at a gateway; one more gets 503 `overloaded`.
+   * From now on. Lifecycle events and messages of these runs; for the roles admin and engineering also the events that callers send. A change of the rights to an automation counts within 5 seconds. A stream ends after an hour, or when the gateway stops: connect again with `Last-Event-ID`. It ends too when its token or session ends, and when a reload changes the password, roles, groups or rights of its caller. A principal has at most 100 streams at a gateway; one more gets 503 `overloaded`.
    *
    * For every authenticated caller, with any role.
    */
@@ -503,7 +503,7 @@ export interface Operations {
   /**
    * Send an event, or several, to the runs that listen
    *
-   * A CloudEvent 1.0 in structured mode, or a batch of up to 100. A task that begins to listen within 5 minutes takes the event too. An event with the `source` and `id` of an earlier one is dropped, so that a repetition is safe.
+   * A CloudEvent 1.0 in structured mode, or a batch of up to 100. A task of a run that exists already, and that begins to listen within 5 minutes, takes the event too. An event with the `source` and `id` of an earlier one is dropped, so that a repetition is safe.
    *
    * For callers with one of the roles admin, engineering.
    */

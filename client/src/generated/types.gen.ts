@@ -266,9 +266,17 @@ export type ApprovalCall = {
     body?: string;
     bodyEncoding?: 'base64';
     /**
+     * The writer of the workflow says that the call changes nothing, so that the run may repeat it.
+     */
+    repeatable?: boolean;
+    /**
      * True: `***` is in place of secrets of the workflow.
      */
     redacted: boolean;
+    /**
+     * The secrets of the workflow that the call carries.
+     */
+    secrets?: Array<ApprovalSecret>;
 };
 
 export type ApprovalDecision = {
@@ -326,6 +334,17 @@ export type ApprovalRule = {
      */
     grants: number;
     satisfied: boolean;
+};
+
+export type ApprovalSecret = {
+    /**
+     * Its name in `automations.secrets`.
+     */
+    name: string;
+    /**
+     * `authentication`, `header:NAME`, `query`, `path` or `body`.
+     */
+    place: string;
 };
 
 export type ApprovalWithdrawal = {
@@ -400,6 +419,10 @@ export type AuditRecord = {
     workflow?: RecordedWorkflow;
     run?: ChangedRun;
     via?: RecordedRun;
+    /**
+     * The writer of the workflow says that the call changes nothing: the run may repeat it.
+     */
+    repeatable?: boolean;
     /**
      * Of a call that asked the orchestrator for a dry run: the format. It was sent as a dry run alone.
      */
@@ -1068,7 +1091,7 @@ export type Problem = {
     /**
      * One of a closed list, for programs.
      */
-    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-has-parent' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'version-superseded' | 'delegation-lost' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'import-too-large' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
+    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'secret-altered' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-has-parent' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'version-superseded' | 'delegation-lost' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'import-too-large' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
     /**
      * Identifies the request in the gateway’s log, as `X-Request-Id` does.
      */
@@ -2904,11 +2927,11 @@ export type CreateAutomationData = {
 
 export type CreateAutomationErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -3276,11 +3299,11 @@ export type PatchAutomationData = {
 
 export type PatchAutomationErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -3414,11 +3437,11 @@ export type ReplaceAutomationData = {
 
 export type ReplaceAutomationErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -3552,11 +3575,11 @@ export type TakeAutomationData = {
 
 export type TakeAutomationErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -3666,11 +3689,11 @@ export type ImportAutomationsData = {
 
 export type ImportAutomationsErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.
@@ -4456,11 +4479,11 @@ export type TakeWorkflowData = {
 
 export type TakeWorkflowErrors = {
     /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema. `workflow-invalid`: The document is no workflow.
      */
     400: Problem & {
         status: 400;
-        code: 'malformed-request' | 'invalid-request';
+        code: 'malformed-request' | 'invalid-request' | 'workflow-invalid';
     };
     /**
      * `unauthenticated`: Authentication is required.

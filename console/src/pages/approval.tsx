@@ -22,7 +22,7 @@ export function ApprovalPage({ id }: { readonly id: string }): JSX.Element {
     <Loading of={loaded}>
       {(approval) => (
         <>
-          <h2 class="name">{titleOf(approval)}</h2>
+          <h2 class="name">{seenText(titleOf(approval))}</h2>
           <ApprovalFacts approval={approval} />
           {approval.call !== undefined && <Call call={approval.call} />}
           {approval.call !== undefined && <Preview approval={approval} again={loaded.again} />}
@@ -68,7 +68,7 @@ function handOf({ principal, as }: InvolvedPerson): string {
 }
 
 function Call({ call }: { readonly call: ApprovalCall }): JSX.Element {
-  const { route, adapter, method, path, headers, user, body, bodyEncoding, redacted } = call;
+  const { route, adapter, method, path, headers, user, body, bodyEncoding, redacted, repeatable, secrets = [] } = call;
   return (
     <Panel title="The call, as it would leave">
       <Facts
@@ -76,14 +76,19 @@ function Call({ call }: { readonly call: ApprovalCall }): JSX.Element {
           ['Route', route],
           ['Adapter', adapter],
           ['User', user],
+          ...(secrets.length === 0
+            ? []
+            : [['Secrets', secrets.map(({ name, place }) => `${name} (${place})`).join(', ')] as const]),
           ...Object.entries(headers).map(([name, value]) => [name, value] as const),
         ]}
       />
       <Text
         of={`${method} ${path}${body === undefined ? '' : `\n\n${bodyEncoding === undefined ? indentedJson(body) : body}`}`}
         label="The call"
+        isWhole
       />
       {bodyEncoding !== undefined && <p class="note">The body is in base64.</p>}
+      {repeatable && <p class="note">The writer of the workflow says that this call changes nothing: the run may repeat it.</p>}
       {redacted && <p class="note">Secrets are masked. They are compared all the same.</p>}
     </Panel>
   );
@@ -156,11 +161,11 @@ function Decisions({ approval: { decisions } }: { readonly approval: Approval })
       <ul class="plain">
         {decisions.map(({ as, principal, at, reason, withdrawn }) => (
           <li key={`${at}${principal}`}>
-            <Status of={as} /> by {principal} <Time at={at} />: {reason}
+            <Status of={as} /> by {seenText(principal)} <Time at={at} />: {seenText(reason)}
             {withdrawn !== undefined && (
               <>
                 {' '}
-                (counts no more since <Time at={withdrawn.at} />: {withdrawn.reason})
+                (counts no more since <Time at={withdrawn.at} />: {seenText(withdrawn.reason)})
               </>
             )}
           </li>

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { goTo, hrefOf, pagePlace, place } from '../address.ts';
-import { failureWords, issuerName, loginHref } from '../issuer-login.ts';
+import { failureWords, issuerName, loginHref, noticeWords } from '../issuer-login.ts';
 import { useLoad } from '../load.ts';
 import { useSending } from '../parts/action.tsx';
 import { Input, textOf } from '../parts/field.tsx';
@@ -58,8 +58,21 @@ function wanted(): string {
   return to.startsWith('/') ? to : '';
 }
 
-/** The login page for a person who has logged in: it leads on. */
-export function LoggedIn(): null {
-  useEffect(() => goTo(hrefOf([]) + wanted(), { replace: true }), []);
-  return null;
+/** The login page for a person who has logged in: it leads on, after what the person has to know of the login. */
+export function LoggedIn(): JSX.Element | null {
+  const notice = noticeWords(place.value.query.get('notice') ?? '');
+  const next = hrefOf([]) + wanted();
+  useEffect(() => {
+    if (notice === undefined) goTo(next, { replace: true });
+  }, []);
+  if (notice === undefined) return null;
+  return (
+    <main class="login" id="main">
+      <h1 tabIndex={-1}>Orchestration Gateway</h1>
+      <p role="status">{notice}</p>
+      <a class="button" href={next}>
+        Continue
+      </a>
+    </main>
+  );
 }

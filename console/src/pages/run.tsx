@@ -91,7 +91,7 @@ const suspensionText: Readonly<Record<NonNullable<Run['suspendedBy']>, string>> 
   people: 'Somebody suspended it.',
   'unknown-outcome': 'People have to decide about a call.',
   'delegation-lost': 'Somebody who answers for its calls is gone, or may not make them. Resume it once that is mended.',
-  'person-gone': 'The user or client in whose name it calls was removed.',
+  'person-gone': 'The principal in whose name it calls was removed or blocked.',
 };
 
 interface RunActionsProps {

@@ -22,7 +22,7 @@ export function Facts({ of }: { readonly of: readonly Fact[] }): JSX.Element {
         .map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{value}</dd>
+            <dd>{typeof value === 'string' ? seenText(value) : value}</dd>
           </div>
         ))}
     </dl>
@@ -32,9 +32,16 @@ export function Facts({ of }: { readonly of: readonly Fact[] }): JSX.Element {
 /** Characters of a text that the page holds. */
 const shownCharacters = 100_000;
 
+interface TextProps {
+  readonly of: string;
+  readonly label: string;
+  /** People decide about the text, so that all of it is there. */
+  readonly isWhole?: boolean;
+}
+
 /** A text as it came. A long one is cut, so that the page stays quick. */
-export function Text({ of, label }: { readonly of: string; readonly label: string }): JSX.Element {
-  const isCut = of.length > shownCharacters;
+export function Text({ of, label, isWhole = false }: TextProps): JSX.Element {
+  const isCut = !isWhole && of.length > shownCharacters;
   return (
     <>
       {/* biome-ignore lint/a11y: a region that scrolls has to be reached by keyboard. */}

@@ -87,6 +87,7 @@ function callLines({
   body,
   bodyEncoding,
   redacted,
+  secrets = [],
 }: NonNullable<Approval['call']>): readonly string[] {
   const where = adapter === undefined ? '' : `  at ${adapter}`;
   return [
@@ -95,6 +96,7 @@ function callLines({
     ...(user === undefined ? [] : [visible(`user: ${user}`)]),
     ...(body === undefined ? [] : ['', ...visibleLines(body)]),
     ...(bodyEncoding === undefined ? [] : ['(the body is in base64)']),
+    ...secrets.map(({ name, place }) => visible(`carries the secret ${name}: ${place}`)),
     ...(redacted ? ['(*** is in place of secrets of the workflow)'] : []),
   ];
 }

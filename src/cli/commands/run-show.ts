@@ -80,7 +80,7 @@ const reasons: Readonly<Record<NonNullable<Run['suspendedBy']>, string>> = {
   people: 'Somebody suspended the run.',
   'unknown-outcome': 'The document or the state of the run is lost, and its calls may have happened.',
   'delegation-lost': 'Somebody who answers for the calls of the run is gone, or may not make them.',
-  'person-gone': 'The user or client in whose name the run calls was removed.',
+  'person-gone': 'The principal in whose name the run calls was removed or blocked.',
 };
 
 /** What a person of the role admin sends, for each call whose outcome is unknown. */

@@ -47,6 +47,10 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
     meaning: 'The adapter instance does not allow this path. Nothing was sent.',
     remedy: 'Use another path, or ask the operator to change `allowPaths` or `denyPaths` of the adapter instance.',
   },
+  'secret-altered': {
+    meaning: 'The call of a run has a secret in base64, in hexadecimal digits or in percent-encoding. Nothing was sent.',
+    remedy: 'Give the secret as it is: the gateway encodes it. For Basic credentials use `authentication`.',
+  },
   'approval-required': {
     meaning:
       'A rule of the section `approvals` matches the call, and people have not granted it yet. Nothing was sent. Approvers now see the call as it would leave.',

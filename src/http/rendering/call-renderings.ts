@@ -2,6 +2,7 @@ import { isJson, isXml } from '#relay/media-type.ts';
 import { beginningOf } from '#relay/readable-body.ts';
 import type { CallReply } from '#relay/relayed-call.ts';
 import { mediaTypeOf, textStage } from '#relay/reply-text.ts';
+import { type Stage, unmarkedStage } from '#relay/stage.ts';
 import { xmlRootName } from '#xml/xml-root.ts';
 import { escapeStage, instanceDataStage, jsonStage } from './json-stages.ts';
 import { headersAsJson, type RelayReply, type Rendering, renderReply, textRenderings } from './rendering.ts';
@@ -26,8 +27,8 @@ function withItsHeaders(reply: CallReply): RelayReply {
     escapeStage,
   );
   const asJson = (): Rendering | undefined => {
-    const text = jsonTextStage(reply);
-    return text && { before, stages: [text(), jsonStage(), escapeStage()], after: '}"}' };
+    const text = jsonTextStages(reply);
+    return text && { before, stages: [...text, jsonStage(), escapeStage()], after: '}"}' };
   };
   return renderReply(reply, [asJson, ...asString]);
 }
@@ -37,10 +38,11 @@ function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** As `textStage`; undefined where the body is not labelled JSON. */
-function jsonTextStage(reply: CallReply): ReturnType<typeof textStage> {
+/** The text of the body without a byte order mark; undefined where the body is not labelled JSON. */
+function jsonTextStages(reply: CallReply): readonly Stage[] | undefined {
   const type = mediaTypeOf(reply);
-  return type !== undefined && isJson(type) ? textStage(reply) : undefined;
+  const text = type !== undefined && isJson(type) ? textStage(reply) : undefined;
+  return text && [text(), unmarkedStage()];
 }
 
 /** restAction: `[{ "result": <body text, or the status code where there is no body> }]`. */
@@ -58,8 +60,8 @@ export function renderResult(reply: CallReply): RelayReply {
 export function renderInstances(reply: CallReply): RelayReply {
   if (reply.head.length === 0) return renderReply(reply, [() => ({ before: '{"result":[', stages: [], after: ']}' })]);
   const asInstances = (): Rendering | undefined => {
-    const text = jsonTextStage(reply);
-    return text && { before: '', stages: [text(), instanceDataStage()], after: '' };
+    const text = jsonTextStages(reply);
+    return text && { before: '', stages: [...text, instanceDataStage()], after: '' };
   };
   const asText = textRenderings(
     reply,

@@ -21,7 +21,21 @@ const callSchema = namedObject('ApprovalCall', {
   user: Type.Optional(Type.String({ description: 'Of `restCall`; its password is not shown.' })),
   body: Type.Optional(Type.String({ description: 'The body as it would leave.' })),
   bodyEncoding: Type.Optional(Type.Literal('base64')),
+  repeatable: Type.Optional(
+    Type.Boolean({
+      description: 'The writer of the workflow says that the call changes nothing, so that the run may repeat it.',
+    }),
+  ),
   redacted: Type.Boolean({ description: 'True: `***` is in place of secrets of the workflow.' }),
+  secrets: Type.Optional(
+    Type.Array(
+      namedObject('ApprovalSecret', {
+        name: Type.String({ description: 'Its name in `automations.secrets`.' }),
+        place: Type.String({ description: '`authentication`, `header:NAME`, `query`, `path` or `body`.' }),
+      }),
+      { description: 'The secrets of the workflow that the call carries.' },
+    ),
+  ),
 });
 
 export const approvalSchema = namedObject('Approval', {

@@ -52,12 +52,24 @@ function shownTask({ task, seesRun }: SeenApproval) {
 
 /** The call as it would leave: its method, where it goes, its headers and its body. */
 function shownCall({ body }: Approval, call: NonNullable<Approval['call']>) {
-  const { operation: route, method, redacted } = call;
+  const { operation: route, method, redacted, secrets = [] } = call;
   const place =
     call.operation === 'restCall'
       ? { method, path: call.uri, headers: call.headers, ...(call.user !== undefined && { user: call.user }) }
-      : { adapter: call.adapter, method, path: call.path, headers: headersOf(call) };
-  return { route, ...place, ...(body !== undefined && textOf(leavingBody(body, call))), redacted };
+      : {
+          adapter: call.adapter,
+          method,
+          path: call.path,
+          headers: headersOf(call),
+          ...(call.repeatable && { repeatable: true }),
+        };
+  return {
+    route,
+    ...place,
+    ...(body !== undefined && textOf(leavingBody(body, call))),
+    redacted,
+    ...(secrets.length > 0 && { secrets: [...secrets] }),
+  };
 }
 
 /** The bytes that leave, where the caller's JSON text is sent as another type. */

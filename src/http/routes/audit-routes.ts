@@ -69,6 +69,9 @@ const record = namedObject('AuditRecord', {
       },
     ),
   ),
+  repeatable: Type.Optional(
+    Type.Boolean({ description: 'The writer of the workflow says that the call changes nothing: the run may repeat it.' }),
+  ),
   preview: Type.Optional(
     Type.Enum(['native', 'cli', 'xml'], {
       description: 'Of a call that asked the orchestrator for a dry run: the format. It was sent as a dry run alone.',

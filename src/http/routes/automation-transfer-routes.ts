@@ -39,7 +39,7 @@ function importRoute(catalogue: AutomationCatalogue): Route {
         description: 'How many documents were imported, and how many of them replaced another.',
         schema: namedObject('ImportResult', { imported: Type.Integer({ minimum: 0 }), replaced: Type.Integer({ minimum: 0 }) }),
       },
-      errors: ['automation-exists', 'import-too-large', 'overloaded', 'store-unavailable'],
+      errors: ['workflow-invalid', 'automation-exists', 'import-too-large', 'overloaded', 'store-unavailable'],
       example: { request: line, reply: { imported: 1, replaced: 0 } },
     },
   };

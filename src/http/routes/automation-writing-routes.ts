@@ -104,7 +104,7 @@ function createRoute(
           Location: 'Address of the automation: its path, under `server.publicUrl` where that is set.',
         },
       },
-      errors: ['automation-exists', 'store-unavailable'],
+      errors: ['workflow-invalid', 'automation-exists', 'store-unavailable'],
       example: {
         request: givenExample,
         reply: example,
@@ -173,7 +173,7 @@ function replaceRoute(catalogue: AutomationCatalogue, stored: StoredReply): Rout
         schema: storedAutomationSchema,
         headers: entityTagHeader,
       },
-      errors: ['automation-not-found', 'automation-exists', 'precondition-failed', 'store-unavailable'],
+      errors: ['workflow-invalid', 'automation-not-found', 'automation-exists', 'precondition-failed', 'store-unavailable'],
       example: {
         path: { id: example._id },
         request: { name: 'Backup of core routers', repeatInterval: '1 day' },
@@ -215,7 +215,14 @@ function patchRoute(catalogue: AutomationCatalogue, stored: StoredReply): Route 
         schema: storedAutomationSchema,
         headers: entityTagHeader,
       },
-      errors: ['forbidden', 'automation-not-found', 'automation-exists', 'precondition-failed', 'store-unavailable'],
+      errors: [
+        'workflow-invalid',
+        'forbidden',
+        'automation-not-found',
+        'automation-exists',
+        'precondition-failed',
+        'store-unavailable',
+      ],
       example: { path: { id: example._id }, request: { repeatInterval: '1 day', nextRunAt: null }, reply: example },
     },
   };
@@ -266,7 +273,7 @@ function takeRoute(catalogue: AutomationCatalogue, stored: StoredReply): Route {
         schema: storedAutomationSchema,
         headers: entityTagHeader,
       },
-      errors: ['automation-not-found', 'precondition-failed', 'store-unavailable'],
+      errors: ['workflow-invalid', 'automation-not-found', 'precondition-failed', 'store-unavailable'],
       example: {
         path: { id: example._id },
         reply: { ...example, data: { ...example.data, owner: 'admin', scheduledBy: 'admin' } },

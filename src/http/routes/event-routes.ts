@@ -40,7 +40,7 @@ const streamSuccess = {
 } satisfies RouteDocs['success'];
 
 const streamEnds =
-  'A stream ends after an hour, or when the gateway stops: connect again with `Last-Event-ID`. A principal has at most 100 streams at a gateway; one more gets 503 `overloaded`.';
+  'A stream ends after an hour, or when the gateway stops: connect again with `Last-Event-ID`. It ends too when its token or session ends, and when a reload changes the password, roles, groups or rights of its caller. A principal has at most 100 streams at a gateway; one more gets 503 `overloaded`.';
 
 function runEventsRoute(runs: RunCatalogue, places: Places): Route {
   return {
@@ -110,7 +110,7 @@ function publishRoute(runs: RunCatalogue): Route {
       operationId: 'sendEvents',
       summary: 'Send an event, or several, to the runs that listen',
       description:
-        'A CloudEvent 1.0 in structured mode, or a batch of up to 100. A task that begins to listen within 5 minutes takes the event too. An event with the `source` and `id` of an earlier one is dropped, so that a repetition is safe.',
+        'A CloudEvent 1.0 in structured mode, or a batch of up to 100. A task of a run that exists already, and that begins to listen within 5 minutes, takes the event too. An event with the `source` and `id` of an earlier one is dropped, so that a repetition is safe.',
       success: { status: 204, description: 'The events are in the store.' },
       errors: ['invalid-json', 'store-unavailable'],
       example: {

@@ -53,7 +53,7 @@ export const issuerLoginDocs = {
       status: 302,
       description: 'The browser goes on to the console.',
       headers: {
-        Location: `The page of the console that was asked for. ${failed}`,
+        Location: `The page of the console that was asked for. Where the issuer left the groups out of the ID token: the login page, with \`notice=groups-left-out\`. ${failed}`,
         'Set-Cookie': 'The session cookie, as that of `POST /login`.',
         ...leadingDocs,
       },

@@ -75,7 +75,7 @@ function callbackRoute(options: IssuerLoginOptions): Route {
     handle: (request) =>
       led(request, options, async () => {
         const { query, headers, sourceAddress, context } = request;
-        const { to, cookie } = await access.issuerLogins.finish({
+        const { to, cookie, areGroupsLeftOut } = await access.issuerLogins.finish({
           reply: query,
           redirectUri: redirectUri(request, options),
           cookie: headers.cookie,
@@ -84,7 +84,10 @@ function callbackRoute(options: IssuerLoginOptions): Route {
           tried: (principal) => context.record.note({ principal }),
         });
         // The browser brought `to` with it: it is read again.
-        return { Location: `${base}/console${consolePlace(to)}`, 'Set-Cookie': cookie };
+        const place = consolePlace(to);
+        const notice = new URLSearchParams({ notice: 'groups-left-out', ...(place === '' ? {} : { to: place }) });
+        const page = areGroupsLeftOut ? `/login?${notice.toString()}` : place;
+        return { Location: `${base}/console${page}`, 'Set-Cookie': cookie };
       }),
     ...sessionChange,
     docs: { tag: 'access', operationId: 'endIssuerLogin', ...issuerLoginDocs.end, errors: ['not-found'] },

@@ -305,7 +305,7 @@ function takeRoute(catalogue: WorkflowCatalogue): Route {
       pathParameters: { id: '`namespace.name` of the workflow.' },
       queryParameters: [{ ...versionParameter, description: 'The version to take; without it all are taken.' }],
       success: { status: 200, description: 'The versions that the caller took.', schema: takenSchema },
-      errors: ['workflow-not-found', 'store-unavailable'],
+      errors: ['workflow-invalid', 'workflow-not-found', 'store-unavailable'],
       example: { path: { id: exampleName.id }, reply: { id: exampleName.id, versions: [exampleName.version] } },
     },
   };

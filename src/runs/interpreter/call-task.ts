@@ -1,5 +1,5 @@
 import type { CallTask } from '#workflows/workflow.ts';
-import type { Argument, CallEffect, TaskEvaluation } from './effects.ts';
+import type { Argument, CallEffect } from './effects.ts';
 import { advanceOutside, beginOutside } from './outside.ts';
 import { constantOf, enclosed, isIdentity, mentions, oncePer, type Program, ProgramBuilder } from './programs.ts';
 import type { OutsideWork } from './run-state.ts';
@@ -7,7 +7,7 @@ import type { TaskBehaviour } from './task-kind.ts';
 import { evaluation } from './variables.ts';
 import { type ActivityPlace, isExpired } from './view.ts';
 
-/** The arguments are evaluated with the call itself, so that a secret in them is in no state. */
+/** The arguments are evaluated with the call itself. */
 export const callBehaviour: TaskBehaviour<CallTask, OutsideWork> = {
   begin: (place) => beginOutside(place, 1),
   advance: advanceOutside,
@@ -33,27 +33,12 @@ function argumentsOf(place: ActivityPlace<CallTask>): Argument {
   const { task, activity } = place;
   const constant = constantOf(task.with);
   if (constant !== undefined) return { value: constant.text };
-  if (isIdentity(task.with) && !takesSecrets(task)) return { value: activity.input.text };
-  return { evaluation: evaluationOf(place) };
-}
-
-/**
- * What `input.from` makes of a secret is not kept either: `$input` has it masked. So a call whose `input.from` names `$secrets` evaluates
- * `input.from` with its arguments.
- */
-function evaluationOf(place: ActivityPlace<CallTask>): TaskEvaluation {
-  const { task, activity } = place;
-  return evaluation(place, argumentProgram(task), takesSecrets(task) ? activity.raw : activity.input);
-}
-
-function takesSecrets({ input }: CallTask): boolean {
-  return input.from !== undefined && mentions(input.from.jq).includes('secrets');
+  if (isIdentity(task.with)) return { value: activity.input.text };
+  return { evaluation: evaluation(place, argumentProgram(task), activity.input) };
 }
 
 const argumentProgram = oncePer((task: CallTask): Program => {
   const builder = new ProgramBuilder();
-  const from = takesSecrets(task) ? (task.input.from?.jq ?? '.') : '.';
-  const names = [...mentions(from), ...mentions(task.with.jq)];
-  builder.addText('with', `${enclosed(from)} as $input | $input | ${enclosed(task.with.jq)}`, names, ['input']);
+  builder.addText('with', `. as $input | ${enclosed(task.with.jq)}`, mentions(task.with.jq), ['input']);
   return builder.program;
 });

@@ -21,7 +21,7 @@ export interface Verdict {
   readonly durations: readonly (JsonValue | undefined)[];
 }
 
-/** All expressions about an error. Those that an earlier answer makes needless give null. */
+/** All expressions about an error, which is their `.`. Those that an earlier answer makes needless give null. Durations see the input of `try`. */
 export const catchProgram = oncePer((task: TryTask): CatchProgram => {
   const builder = new ProgramBuilder();
   const { retry, when, exceptWhen } = task.catch;
@@ -29,13 +29,16 @@ export const catchProgram = oncePer((task: TryTask): CatchProgram => {
   const retried = condition([retry?.when, retry?.exceptWhen]);
   const names = [when, exceptWhen, retry?.when, retry?.exceptWhen].flatMap((one) => (one === undefined ? [] : mentions(one.jq)));
   const both = [caught, retried].filter((jq) => jq !== undefined).join(' and ');
-  const guard = (jq: string): string => (both === '' ? jq : `if ${both} then ${enclosed(jq)} else null end`);
+  const onInput = (jq: string): string => `$input | ${enclosed(jq)}`;
+  const guard = (jq: string): string => (both === '' ? jq : `if ${both} then ${jq} else null end`);
   return {
     caught: caught === undefined ? undefined : builder.addText('catch.when', caught, names),
     retry: retried === undefined ? undefined : builder.addText('catch.retry.when', both, names),
     durations: durationsOf(retry).map((duration) => {
       const [found] = durationExpressions('catch.retry', duration);
-      return found === undefined ? undefined : builder.add(found.label, found.expression, guard);
+      if (found === undefined) return undefined;
+      const { jq } = found.expression;
+      return builder.addText(found.label, guard(onInput(jq)), ['input', ...mentions(jq)]);
     }),
     program: builder.program,
   };

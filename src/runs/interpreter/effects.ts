@@ -17,11 +17,11 @@ export type Effect =
 
 /** An evaluation whose variables are those that an expression mentions. */
 export interface TaskEvaluation extends Evaluation {
-  /** The secrets that `$secrets` must hold. Empty where no expression mentions it. No result may have a secret's value. */
-  readonly secrets: readonly string[];
+  /** An expression mentions `$secrets`, which has placeholders. */
+  readonly usesSecrets: boolean;
 }
 
-/** Something that is known already, or is to be evaluated at the last moment: so no state holds a secret's value. */
+/** Something that is known already, or is to be evaluated at the last moment. */
 export type Argument = { readonly value: string } | { readonly evaluation: TaskEvaluation };
 
 interface Keyed {
@@ -93,6 +93,8 @@ export interface ListenEffect extends Keyed {
   /** Milliseconds since the epoch. */
   readonly since: number;
   readonly after?: number;
+  /** Numbers of messages that the run has taken already. */
+  readonly except: ReadonlySet<number>;
   /** One expression, evaluated with the event (CloudEvents as JSON) as `.`. */
   readonly match: Omit<TaskEvaluation, 'dot'>;
 }

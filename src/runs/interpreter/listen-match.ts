@@ -3,6 +3,9 @@ import type { JsonValue } from './json-value.ts';
 import { enclosed, mentions, oncePer } from './programs.ts';
 import type { ListenWork } from './run-state.ts';
 
+/** An event that came this long before the `listen` began counts, unless it came before the run was created. Milliseconds. */
+export const grace = 5 * 60_000;
+
 /** A filter of a `listen`, with its index among those of the same purpose. */
 export interface NumberedFilter {
   readonly filter: EventFilter;

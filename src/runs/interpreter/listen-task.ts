@@ -1,7 +1,7 @@
 import type { ListenTask } from '#workflows/workflow.ts';
 import type { ListenEffect } from './effects.ts';
 import { arrayOf, isTrue, type JsonValue } from './json-value.ts';
-import { filterNames, matchExpression, numberedFilters } from './listen-match.ts';
+import { filterNames, grace, matchExpression, numberedFilters } from './listen-match.ts';
 import { advanceItem, correlates, goOn, hasNext, itemChildren, takeEvent, untilCondition } from './listen-work.ts';
 import { mentions, oncePer, type Program, ProgramBuilder } from './programs.ts';
 import { evaluatedBy } from './results.ts';
@@ -11,9 +11,6 @@ import type { WorkExpression } from './task-programs.ts';
 import { faulted, type Progress, type StepEvent, type TurnPlace } from './turn.ts';
 import { bindings, evaluation } from './variables.ts';
 import { type ActivityPlace, isExpired } from './view.ts';
-
-/** An event that came this long before the `listen` began counts. Milliseconds. */
-const grace = 5 * 60_000;
 
 export const listenBehaviour: TaskBehaviour<ListenTask, ListenWork> = {
   expressions: (task) => expectations(task),
@@ -64,10 +61,18 @@ function giveUp(place: TurnPlace<ListenTask>, work: ListenWork, progress: Progre
 }
 
 function listenEffect(place: ActivityPlace<ListenTask>, work: ListenWork, key: string): ListenEffect {
-  const { task, activity } = place;
+  const { task, activity, run } = place;
+  const { createdAt, taken = [] } = run.run;
   const { since, position } = work;
   const match = { expressions: [matchExpression(task, work)], ...bindings(place, filterNames(task), { input: activity.input }) };
-  return { kind: 'listen', key, since: since - grace, ...(position === undefined ? {} : { after: position }), match };
+  return {
+    kind: 'listen',
+    key,
+    since: Math.max(createdAt, since - grace),
+    ...(position === undefined ? {} : { after: position }),
+    except: new Set(taken.map((one) => one.position)),
+    match,
+  };
 }
 
 /** `expect` of each correlation that has one. */

@@ -30,9 +30,12 @@ export function untilCondition({ to }: ListenTask): Expression | undefined {
   return to.kind === 'any' && to.until !== undefined && 'jq' in to.until ? to.until : undefined;
 }
 
-/** An event matched. */
+/** An event matched. Where another `listen` of the run has it, the next one is looked for. */
 export function takeEvent(place: TurnPlace<ListenTask>, before: ListenWork, event: Arrival): Progress<ListenWork> {
   const { run, task } = place;
+  if (!run.take(event.position)) {
+    return { kind: 'busy', state: { ...before, wait: run.nextWait(), position: event.position } };
+  }
   const [number, values, value] = matchOf(event.match);
   const numbered = numberedFilters(task)[number];
   if (numbered === undefined || value === undefined) throw new TypeError('A match names a filter that there is not.');

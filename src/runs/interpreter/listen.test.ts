@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Consumption, EventFilter } from '#workflows/workflow.ts';
-import { performed, start, TestRun } from './run-harness.test-support.ts';
-import { call, constant, emit, jq, listen, raise, set, wait, workflowOf } from './workflow-builders.test-support.ts';
+import type { RunEvent } from './run-events.ts';
+import { failure, ok, performed, start, TestRun } from './run-harness.test-support.ts';
+import { call, constant, fork, jq, listen, raise, set, wait, workflowOf } from './workflow-builders.test-support.ts';
 
 const filter = (matches: string, correlate: EventFilter['correlate'] = []): EventFilter => ({ matches: jq(matches), correlate });
 const type = (name: string, correlate: EventFilter['correlate'] = []): EventFilter => filter(`.type == "${name}"`, correlate);
@@ -23,11 +24,15 @@ test('a listen for one event gives an array with its data', () => {
   assert.deepEqual(run.output, [{ n: 2 }]);
 });
 
-test('a run that waits for an event is waiting, and asks for the events of the last five minutes', () => {
-  const run = performed(workflowOf([listen('hear', one(type('b')))]), { events: [] });
-  assert.equal(run.state.status, 'waiting');
-  const [effect] = run.effects;
-  assert.equal(effect?.kind === 'listen' && effect.since, start - 300_000);
+test('a listen asks for the events of the last five minutes, and for none from before the run', () => {
+  const sinceAfter = (iso: string) => {
+    const run = performed(workflowOf([wait('first', { iso }), listen('hear', one(type('b')))]), { events: [] });
+    assert.equal(run.state.status, 'waiting');
+    const [effect] = run.effects;
+    return effect?.kind === 'listen' && effect.since - start;
+  };
+  assert.equal(sinceAfter('PT1M'), 0);
+  assert.equal(sinceAfter('PT20M'), 900_000);
 });
 
 test('an event is read as data, envelope or raw', () => {
@@ -137,6 +142,19 @@ test('a fault in foreach faults the listen', () => {
   assert.deepEqual(run.timeline.slice(-3), ['faulted bad', 'faulted foreach', 'faulted hear']);
 });
 
+test('no two listens of a run get one event, also at the same time', () => {
+  const hear = (name: string) => listen(name, one(type('vote')));
+  const votes = ['a', 'b', 'c'].map((data) => event('vote', data));
+  const inTurn = performed(workflowOf([hear('first'), set('kept', jq('.[0]'), { export: { as: jq('.') } }), hear('second')]), {
+    events: votes,
+  });
+  assert.deepEqual(inTurn.output, ['b']);
+  const waiting = performed(workflowOf([hear('first'), hear('second')]), { events: votes.slice(0, 1), crashes: true });
+  assert.equal(waiting.state.status, 'waiting');
+  const atOnce = performed(workflowOf([fork('both', [hear('a'), hear('b'), hear('c')])]), { events: votes, crashes: true });
+  assert.deepEqual((atOnce.output as readonly string[][]).flat().toSorted(), ['a', 'b', 'c']);
+});
+
 test('a suspended run begins nothing new, and goes on where it was', () => {
   const workflow = workflowOf([call('a'), set('b', jq('{ got: . }'))]);
   const run = new TestRun(workflow, { crashes: true });
@@ -159,6 +177,49 @@ test('a suspended run begins nothing new, and goes on where it was', () => {
     run.timeline.filter((note) => /suspended|resumed/u.test(note)),
     ['suspended a'],
   );
+});
+
+test('a suspended run whose last task ends stays suspended, and ends once it is resumed', () => {
+  for (const [answer, expected] of [
+    [ok('last'), ['completed', 'last', undefined]],
+    [failure(503), ['faulted', undefined, 503]],
+  ] as const) {
+    const run = new TestRun(workflowOf([call('a')]), { crashes: true, calls: () => answer });
+    run.send({ kind: 'timePassed', at: start });
+    run.send({ kind: 'suspend', at: start });
+    run.go();
+    assert.deepEqual([run.state.status, run.effects, run.runNotes], ['suspended', [], ['started', 'suspended']]);
+    run.send({ kind: 'resume', at: start + 60_000 });
+    assert.deepEqual([run.state.status, run.output, run.error?.status], expected);
+    assert.deepEqual(run.runNotes, ['started', 'suspended', 'resumed', expected[0]]);
+  }
+});
+
+test('a suspended run whose last task has ended can be cancelled', () => {
+  const run = new TestRun(workflowOf([call('a')]), { crashes: true });
+  run.send({ kind: 'timePassed', at: start });
+  run.send({ kind: 'suspend', at: start });
+  run.go();
+  run.send({ kind: 'cancel', at: start });
+  assert.equal(run.state.status, 'cancelled');
+});
+
+test('a run that its parent suspended is resumed with the parent, and one that is held for a reason of its own is not', () => {
+  const statusAfter = (...events: readonly RunEvent[]) => {
+    const run = new TestRun(workflowOf([wait('a', { iso: 'PT1H' })]), { crashes: true });
+    run.send({ kind: 'timePassed', at: start });
+    for (const event of events) run.send(event);
+    return run.state.status;
+  };
+  const inherited = { at: start, inherited: true } as const;
+  const suspend = { kind: 'suspend', at: start } as const;
+  const [suspendParent, resumeParent] = [{ kind: 'suspend', ...inherited } as const, { kind: 'resume', ...inherited } as const];
+  assert.equal(statusAfter(suspendParent), 'suspended');
+  assert.equal(statusAfter(suspendParent, resumeParent), 'waiting');
+  assert.equal(statusAfter(suspendParent, { kind: 'resume', at: start }), 'waiting');
+  assert.equal(statusAfter(suspend, suspendParent, resumeParent), 'suspended');
+  assert.equal(statusAfter(suspendParent, suspend, resumeParent), 'suspended');
+  assert.equal(statusAfter({ ...suspend, by: 'person-gone' }, suspendParent, resumeParent), 'suspended');
 });
 
 test('a run whose call is held says why it is suspended, and makes the call under the same attempt once it is resumed', () => {
@@ -206,33 +267,4 @@ test('a wait counts months of the calendar', () => {
   assert.equal(new Date(run.now).toISOString(), '2026-02-28T12:00:00.000Z');
   const wrong = performed(workflowOf([wait('a', { expression: jq('"-PT1S"') })]));
   assert.match(wrong.error?.detail ?? '', /-PT1S is no ISO 8601 duration/u);
-});
-
-test('a secret is in no state, and reaches a call alone', () => {
-  const args: unknown[] = [];
-  const workflow = workflowOf(
-    [
-      call('a', { with: jq('{ h: ("Bearer " + $secrets.token) }') }),
-      call('b', { input: { from: jq('{ t: $secrets.token }') }, with: jq('{ h: .t, same: ($input == .) }') }),
-      emit('c', jq('{ source: "s", type: "t", data: "x" }')),
-    ],
-    { secrets: ['token'] },
-  );
-  const run = performed(workflow, {
-    secrets: { token: 'hush' },
-    interfere: (current) => {
-      assert.ok(!JSON.stringify(current.state).includes('hush'));
-      const masked = current.effects.find((effect) => effect.kind === 'evaluate' && effect.secrets.length > 0);
-      // The engine evaluates with the secret, and masks what has its value.
-      return masked === undefined
-        ? undefined
-        : { kind: 'evaluated', at: current.now, key: masked.key, outcome: { results: ['{"t":"***"}'] } };
-    },
-    calls: (_effect, given) => {
-      args.push(given);
-      return { kind: 'ok', output: '1' };
-    },
-  });
-  assert.equal(run.state.status, 'completed');
-  assert.deepEqual(args, [{ h: 'Bearer hush' }, { h: 'hush', same: true }]);
 });

@@ -1,8 +1,8 @@
-import type { CallTask, RunTask } from '#workflows/workflow.ts';
+import { type CallTask, outcomeUnknown, type RunTask } from '#workflows/workflow.ts';
 import { JsonValue } from './json-value.ts';
 import type { Decision, OutsideResult } from './run-events.ts';
 import type { OutsideWork } from './run-state.ts';
-import { outcomeUnknown, standardError, unknownOutcome } from './task-error.ts';
+import { standardError, unknownOutcome } from './task-error.ts';
 import { atTask, faulted, type Progress, type StepEvent, type TurnPlace } from './turn.ts';
 import { isExpired } from './view.ts';
 
@@ -55,6 +55,8 @@ function decided(place: OutsidePlace, work: OutsideWork, decision: Decision): Pr
   switch (decision.as) {
     case 'done':
       return { kind: 'ended', output: new JsonValue(decision.output ?? 'null') };
+    case 'refused':
+      return faulted(place.task, decision.error ?? standardError('authorization', 'The output was refused'));
     case 'failed':
       return faulted(place.task, standardError('communication', 'The call failed', `decided by people: ${decision.reason}`));
     default:

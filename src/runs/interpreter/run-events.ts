@@ -28,9 +28,11 @@ export type RunEvent = { readonly at: number } & (
   | { readonly kind: 'held'; readonly key: string; readonly by: HoldReason }
   /** An effect, of any kind, cannot be done: the task raises the error. */
   | { readonly kind: 'failed'; readonly key: string; readonly error: EffectError }
-  | { readonly kind: 'timePassed' | 'resume' | 'cancel' }
-  /** Without `by` people suspend it. */
-  | { readonly kind: 'suspend'; readonly by?: HoldReason }
+  | { readonly kind: 'timePassed' | 'cancel' }
+  /** `inherited`: the parent was resumed. */
+  | { readonly kind: 'resume'; readonly inherited?: true }
+  /** Without `by` people suspend it; `inherited`: they suspended its parent. */
+  | { readonly kind: 'suspend'; readonly by?: HoldReason; readonly inherited?: true }
   | Decision
 );
 
@@ -46,8 +48,10 @@ export type OutsideResult =
 export interface Decision {
   readonly kind: 'decided';
   readonly activity: number;
-  readonly as: 'done' | 'failed' | 'again';
+  /** `refused`: the output may not be taken, and the task raises `error`. */
+  readonly as: 'done' | 'failed' | 'again' | 'refused';
   /** JSON text, for `done`. Default: null. */
   readonly output?: string;
+  readonly error?: EffectError;
   readonly reason: string;
 }

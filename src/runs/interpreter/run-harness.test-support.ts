@@ -44,7 +44,6 @@ export interface World {
   readonly events?: readonly CloudEventText[];
   readonly validate?: (schema: string, value: string) => readonly string[];
   readonly fetch?: (endpoint: unknown) => string;
-  readonly secrets?: Readonly<Record<string, string>>;
   /** Writes and reads the state between any two steps. */
   readonly crashes?: boolean;
   /** Is asked before each step for an event of its own. */
@@ -157,10 +156,7 @@ export class TestRun {
   #argument(argument: Argument): unknown {
     if ('value' in argument) return JSON.parse(argument.value);
     const { evaluation } = argument;
-    const secrets = Object.fromEntries(evaluation.secrets.map((name) => [name, this.world.secrets?.[name]]));
-    const variables =
-      evaluation.secrets.length === 0 ? evaluation.variables : { ...evaluation.variables, secrets: JSON.stringify(secrets) };
-    const outcome = evaluate({ ...evaluation, variables });
+    const outcome = evaluate(evaluation);
     if ('failed' in outcome) throw new Error(outcome.detail);
     return JSON.parse(outcome.results[0] ?? 'null');
   }

@@ -22,6 +22,8 @@ export interface RunState {
   readonly endedAt?: number | undefined;
   /** `$context`. */
   readonly context: JsonValue;
+  /** Messages that a `listen` took: no other one of the run gets them. Those that none can reach any more are left out. */
+  readonly taken?: readonly TakenMessage[] | undefined;
   /** External schemas that were fetched, by pointer. */
   readonly resources: readonly { readonly pointer: string; readonly document: JsonValue }[];
   /** The last number of a wait. */
@@ -37,12 +39,28 @@ export interface RunState {
   readonly error?: TaskError | undefined;
 }
 
+export interface TakenMessage {
+  /** Its number in the event log. */
+  readonly position: number;
+  /** When it was taken, in milliseconds since the epoch. */
+  readonly at: number;
+}
+
 export interface Suspension {
   readonly by: SuspensionReason;
   readonly since: number;
   /** What began to wait after this number is held back. */
   readonly after: number;
+  /** The suspension of the parent suspended it, so that the parent's resumption resumes it. */
+  readonly inherited?: true | undefined;
+  /** How the run ends once it is resumed: its last task ended during the suspension. */
+  readonly end?: RunConclusion | undefined;
 }
+
+/** How a run ends by itself. */
+export type RunConclusion =
+  | { readonly status: 'completed'; readonly output: JsonValue }
+  | { readonly status: 'faulted'; readonly error: TaskError };
 
 /** What has a time limit. Moments of a state are milliseconds of the run's own clock. */
 export interface Timed {

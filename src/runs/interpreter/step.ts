@@ -2,11 +2,12 @@ import type { Workflow } from '#workflows/workflow.ts';
 import { beginActivity, taskRunner } from './activity.ts';
 import { drop, undecidedIn, visit } from './activity-tree.ts';
 import { JsonValue, nullValue } from './json-value.ts';
+import { grace } from './listen-match.ts';
 import type { Note } from './notes.ts';
 import { onlyWaits } from './pending.ts';
 import { rootPlace, rootTask } from './root-task.ts';
 import type { RunEvent } from './run-events.ts';
-import type { Activity, RunState, RunStatus, Suspension } from './run-state.ts';
+import type { Activity, RunConclusion, RunState, RunStatus, Suspension } from './run-state.ts';
 import type { SuspensionReason } from './suspension.ts';
 import { type Progress, Turn } from './turn.ts';
 import { outermost } from './view.ts';
@@ -62,11 +63,11 @@ function steeredBy(turn: Turn, event: RunEvent): Step | undefined {
     case 'cancel':
       return cancelled(turn);
     case 'suspend':
-      return suspended(turn, event.by ?? 'people');
+      return suspended(turn, event.by ?? 'people', event.inherited);
     case 'held':
       return held(turn, event);
     case 'resume':
-      return resumed(turn);
+      return resumed(turn, event.inherited);
     default:
       return undefined;
   }
@@ -107,22 +108,45 @@ function after(turn: Turn, progress: Progress<Activity>): Step {
     case 'busy':
       return goOn(turn, progress.state, progress.unknown !== undefined);
     case 'faulted':
-      noteRun(turn, 'faulted', { error: progress.error });
-      return ended(turn, 'faulted', { error: progress.error });
+      return concluded(turn, { status: 'faulted', error: progress.error });
     default:
-      noteRun(turn, 'completed', { output: progress.output });
-      return ended(turn, 'completed', { output: progress.output });
+      return concluded(turn, { status: 'completed', output: progress.output });
   }
+}
+
+/** The run ends; one that people, or the gateway for people, suspended ends once it is resumed. */
+function concluded(turn: Turn, end: RunConclusion): Step {
+  const { suspension } = turn.run;
+  if (suspension !== undefined && suspension.by !== 'unknown-outcome') {
+    return { state: { ...kept(turn), root: undefined, suspension: { ...suspension, end } }, notes: turn.notes };
+  }
+  return finished(turn, end);
+}
+
+function finished(turn: Turn, { status, ...result }: RunConclusion): Step {
+  noteRun(turn, status, result);
+  return ended(turn, status, result);
 }
 
 /** No `catch` took an unknown outcome: people decide. With the last decision the run goes on by itself. */
 function goOn(turn: Turn, root: Activity, unknown: boolean): Step {
-  const state = { ...kept(turn), root };
+  const state = { ...kept(turn), root, taken: reachable(turn, root) };
   const { suspension } = state;
   if (unknown && (suspension === undefined || suspension.by === 'unknown-outcome')) noteSuspendedCalls(turn, root);
   if (unknown && suspension === undefined) return suspend(turn, state, 'unknown-outcome');
   const decided = suspension?.by === 'unknown-outcome' && undecidedIn(rootPlace(turn, root)).length === 0;
   return decided ? resume(turn, state, suspension) : { state: withStatus(turn, state), notes: turn.notes };
+}
+
+/** The messages that were taken and that a `listen` may still look at, now or later. */
+function reachable(turn: Turn, root: Activity): RunState['taken'] {
+  const { run, taken, at } = turn;
+  if (taken === run.taken || taken.length === 0) return run.taken;
+  let oldest = at;
+  visit(rootPlace(turn, root), ({ activity: { stage } }) => {
+    if (stage.kind === 'work' && stage.work.kind === 'listen') oldest = Math.min(oldest, stage.work.since);
+  });
+  return taken.filter((one) => one.at >= oldest - grace);
 }
 
 function noteSuspendedCalls(turn: Turn, root: Activity): void {
@@ -158,12 +182,17 @@ function cancelled(turn: Turn): Step {
   return ended(turn, 'cancelled');
 }
 
-function suspended(turn: Turn, by: SuspensionReason): Step {
+function suspended(turn: Turn, by: SuspensionReason, inherited?: true): Step {
   const { run } = turn;
-  if (run.suspension?.by === by) return { state: run, notes: [] };
-  if (run.suspension !== undefined) return { state: { ...run, suspension: { ...run.suspension, by } }, notes: [] };
-  if (run.root !== undefined) visit(rootPlace(turn, run.root), (place) => turn.note(place, 'suspended'));
-  return suspend(turn, run, by);
+  const { suspension } = run;
+  if (suspension === undefined) {
+    if (run.root !== undefined) visit(rootPlace(turn, run.root), (place) => turn.note(place, 'suspended'));
+    return suspend(turn, run, by, inherited);
+  }
+  // A run that is held for a reason of its own stays held when its parent is resumed.
+  const isHeld = inherited === true && suspension.by !== 'unknown-outcome';
+  if (isHeld || (suspension.by === by && suspension.inherited === inherited)) return { state: run, notes: [] };
+  return { state: { ...run, suspension: { ...suspension, by, inherited } }, notes: [] };
 }
 
 /** The effect begins again, as one that the suspension holds back. A run that is suspended already stays so for the reason that it has. */
@@ -176,25 +205,27 @@ function held(turn: Turn, event: Extract<RunEvent, { readonly kind: 'held' }>): 
   return { state, notes: [...turn.notes, ...notes] };
 }
 
-function suspend(turn: Turn, state: RunState, by: SuspensionReason): Step {
+function suspend(turn: Turn, state: RunState, by: SuspensionReason, inherited?: true): Step {
   noteRun(turn, 'suspended', { suspendedBy: by });
-  const suspension = { by, since: turn.at, after: state.serial };
+  const suspension = { by, since: turn.at, after: state.serial, inherited };
   return { state: withStatus(turn, { ...state, suspension }), notes: turn.notes };
 }
 
-function resumed(turn: Turn): Step {
+function resumed(turn: Turn, inherited?: true): Step {
   const { run } = turn;
   const { root, suspension } = run;
   if (suspension === undefined || suspension.by === 'unknown-outcome') return { state: run, notes: [] };
+  if (inherited === true && suspension.inherited !== true) return { state: run, notes: [] };
   if (root !== undefined && undecidedIn(rootPlace(turn, root)).length > 0) {
-    return { state: { ...run, suspension: { ...suspension, by: 'unknown-outcome' } }, notes: [] };
+    return { state: { ...run, suspension: { ...suspension, by: 'unknown-outcome', inherited: undefined } }, notes: [] };
   }
   if (root !== undefined) visit(rootPlace(turn, root), (place) => turn.note(place, 'resumed'));
   return resume(turn, run, suspension);
 }
 
-function resume(turn: Turn, state: RunState, { since }: Suspension): Step {
+function resume(turn: Turn, state: RunState, { since, end }: Suspension): Step {
   noteRun(turn, 'resumed');
+  if (end !== undefined) return finished(turn, end);
   const stoppedFor = state.stoppedFor + (turn.at - since);
   return { state: withStatus(turn, { ...state, stoppedFor, suspension: undefined }), notes: turn.notes };
 }

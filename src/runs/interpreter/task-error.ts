@@ -1,4 +1,4 @@
-import type { Catch } from '#workflows/workflow.ts';
+import { type Catch, outcomeUnknown } from '#workflows/workflow.ts';
 import { JsonValue } from './json-value.ts';
 
 /** An error of the DSL: what `raise` raises, and what a `catch` takes. */
@@ -30,21 +30,21 @@ type StandardError = keyof typeof statuses;
 const spelling = /^https:\/\/serverlessworkflow\.io\/(?:spec\/1\.0\.0\/errors|dsl\/errors\/types|errors\/types)\/([a-z]+)$/u;
 
 const ofGateway = 'urn:orchestration-gateway:errors:';
-export const outcomeUnknown = `${ofGateway}outcome-unknown`;
 
-/** Errors of a task that waited for people. */
+/** Errors of a task whose call the gateway did not make. */
 const refusals = {
+  'secret-altered': 'The call has a secret in another spelling',
   'approval-rejected': 'People rejected the approval',
   'approval-expired': 'The approval has expired',
 } as const;
 
-type ApprovalRefusal = keyof typeof refusals;
+type CallRefusal = keyof typeof refusals;
 
-export function isApprovalRefusal(code: string): code is ApprovalRefusal {
+export function isCallRefusal(code: string): code is CallRefusal {
   return Object.hasOwn(refusals, code);
 }
 
-export function approvalRefusal(name: ApprovalRefusal, detail: string): EffectError {
+export function callRefusal(name: CallRefusal, detail: string): EffectError {
   return { type: `${ofGateway}${name}`, status: 403, title: refusals[name], detail };
 }
 
@@ -64,7 +64,7 @@ export function unknownOutcome(detail: string): EffectError {
 /** A word for the type of an error. All types of which only workflows know are one: they may hold data. */
 export function errorName({ type }: Pick<TaskError, 'type'>): string {
   const own = type.startsWith(ofGateway) ? type.slice(ofGateway.length) : '';
-  if (type === outcomeUnknown || isApprovalRefusal(own)) return own;
+  if (type === outcomeUnknown || isCallRefusal(own)) return own;
   return spelling.exec(plainType(type))?.[1] ?? 'an error of the workflow';
 }
 
@@ -74,8 +74,12 @@ function plainType(type: string): string {
   return name !== undefined && Object.hasOwn(statuses, name) ? standardType(name) : type;
 }
 
-/** Whether the filter of a `catch` lets the error in. Its `when` is another matter. */
+/**
+ * Whether the filter of a `catch` lets the error in. Its `when` is another matter. An unknown outcome needs a filter that names its type:
+ * otherwise people decide.
+ */
 export function matchesFilter(error: TaskError, filter: Catch['errors']): boolean {
+  if (error.type === outcomeUnknown && filter?.type !== outcomeUnknown) return false;
   if (filter === undefined) return true;
   if (filter.type !== undefined && plainType(filter.type) !== plainType(error.type)) return false;
   const members = ['status', 'instance', 'title', 'detail'] as const;

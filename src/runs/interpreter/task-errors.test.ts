@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Retry } from '#workflows/workflow.ts';
+import { outcomeUnknown, type Retry } from '#workflows/workflow.ts';
 import { undecidedCalls } from './pending.ts';
 import { failure, ok, performed, start, TestRun, unknown } from './run-harness.test-support.ts';
-import { outcomeUnknown } from './task-error.ts';
 import {
   attempt,
   call,
@@ -83,6 +82,28 @@ test('conditions of a catch are evaluated with the error, and exceptWhen takes p
   assert.equal(caught('$error.status == 503 and $input == {}', '$error.status == 1'), 'completed');
   assert.equal(caught('$error.status == 500', 'false'), 'faulted');
   assert.equal(caught('true', '$error.status > 500'), 'faulted');
+  assert.equal(caught('.status == 503 and .instance == "/do/0/try/try/0/a"', '.status == 1'), 'completed');
+  assert.equal(caught('true', '.status == 503'), 'faulted');
+});
+
+test('the conditions of a retry see the error as ".", and its delay sees the input of the try', () => {
+  const times: number[] = [];
+  const policy = retry({
+    when: jq('.status == 503'),
+    exceptWhen: jq('.status == 500'),
+    delay: { expression: jq('.pause') },
+    limit: { count: 5 },
+  });
+  const run = new TestRun(workflowOf([attempt('try', [call('a')], { retry: policy })]), {
+    input: { pause: 'PT2S' },
+    calls: () => {
+      times.push((run.now - start) / 1_000);
+      return times.length < 3 ? failure(503) : failure(500);
+    },
+  });
+  run.go();
+  assert.deepEqual(times, [0, 2, 4]);
+  assert.equal(run.error?.status, 500);
 });
 
 test('a retry performs the tasks again after its delay, as often as its count says', () => {
@@ -205,7 +226,10 @@ test('an unknown outcome that no catch takes suspends the run until people decid
   assert.deepEqual([failed.run.error?.type, failed.run.error?.status], [standard('communication'), 500]);
 });
 
-test('an unknown outcome is taken by a catch without filter, and never retried', () => {
+/** The filter of a `catch` that takes an unknown outcome. */
+const errors = { type: outcomeUnknown };
+
+test('an unknown outcome is taken by a catch that names its type, and never retried', () => {
   let calls = 0;
   const world = {
     calls: () => {
@@ -213,22 +237,31 @@ test('an unknown outcome is taken by a catch without filter, and never retried',
       return unknown;
     },
   };
-  const handler = attempt('try', [call('a')], { retry: retry({ limit: { count: 5 } }), tasks: [set('b', jq('$error.type'))] });
+  const tasks = [set('b', jq('$error.type'))];
+  const handler = attempt('try', [call('a')], { errors, retry: retry({ limit: { count: 5 } }), tasks });
   const run = performed(workflowOf([handler]), world);
   assert.deepEqual([run.output, calls], [outcomeUnknown, 1]);
   assert.deepEqual(
     run.timeline.filter((note) => note.endsWith(' a')),
     ['created a', 'started a', 'faulted a'],
   );
-  assert.equal(performed(workflowOf([attempt('try', [call('a')])]), world).state.status, 'completed');
-  const only = performed(workflowOf([attempt('try', [call('a')], { retry: retry() })]), world);
-  assert.equal(only.state.status, 'suspended', 'a retry alone may not repeat it, so that people decide');
-  const filtered = attempt('try', [call('a')], { errors: { status: 503 } });
-  assert.equal(performed(workflowOf([filtered]), world).state.status, 'suspended');
+  const statusWith = (handling: Parameters<typeof attempt>[2]) =>
+    performed(workflowOf([attempt('try', [call('a')], handling)]), world).state.status;
+  assert.equal(statusWith({ errors }), 'completed');
+  assert.equal(statusWith({ errors, retry: retry() }), 'suspended', 'a retry alone may not repeat it, so that people decide');
+  for (const others of [
+    {},
+    { tasks },
+    { errors: { status: 504 } },
+    { errors: { type: standard('timeout') } },
+    { when: jq('true') },
+  ])
+    assert.equal(statusWith(others), 'suspended', JSON.stringify(others));
 });
 
 test('conditions of a catch are asked about an unknown outcome before people are', () => {
-  const handler = (when: string) => workflowOf([attempt('try', [fork('both', [call('a'), call('b')])], { when: jq(when) })]);
+  const handler = (when: string) =>
+    workflowOf([attempt('try', [fork('both', [call('a'), call('b')])], { errors, when: jq(when) })]);
   const world = { calls: ({ reference }: { readonly reference: string }) => (reference.endsWith('a') ? unknown : undefined) };
   const caught = performed(handler('$error.status == 504'), world);
   assert.equal(caught.state.status, 'completed');
@@ -248,7 +281,7 @@ test('conditions of a catch are asked about an unknown outcome before people are
 });
 
 test('people who resume a run do not take the place of a catch that is asked about an unknown outcome', () => {
-  const workflow = workflowOf([attempt('try', [call('a')], { when: jq('$error.status == 504') })]);
+  const workflow = workflowOf([attempt('try', [call('a')], { errors, when: jq('$error.status == 504') })]);
   const run = performed(workflow, { calls: () => undefined });
   run.send({ kind: 'suspend', at: start });
   const [effect] = run.effects;
@@ -260,11 +293,13 @@ test('people who resume a run do not take the place of a catch that is asked abo
 
 test('a timeout around a call in flight aborts the call, and raises what its end says', () => {
   const slow = perform('slow', [call('a'), set('never', constant(1))], { timeout: { iso: 'PT5S' } });
-  const workflow = workflowOf([attempt('try', [slow], { as: 'e', tasks: [set('b', jq('$e | { type, instance }'))] })]);
+  const tasks = [set('b', jq('$e | { type, instance }'))];
+  const handled = attempt('unknown', [slow], { errors, as: 'e', tasks });
+  const workflow = workflowOf([attempt('try', [handled], { as: 'e', tasks })]);
   for (const [result, expected] of [
-    [unknown, { type: outcomeUnknown, instance: '/do/0/try/try/0/slow/do/0/a' }],
-    [{ kind: 'aborted' }, { type: standard('timeout'), instance: '/do/0/try/try/0/slow' }],
-    [ok(1), { type: standard('timeout'), instance: '/do/0/try/try/0/slow' }],
+    [unknown, { type: outcomeUnknown, instance: '/do/0/try/try/0/unknown/try/0/slow/do/0/a' }],
+    [{ kind: 'aborted' }, { type: standard('timeout'), instance: '/do/0/try/try/0/unknown/try/0/slow' }],
+    [ok(1), { type: standard('timeout'), instance: '/do/0/try/try/0/unknown/try/0/slow' }],
   ] as const) {
     const run = performed(workflow, { crashes: true, calls: ({ abort }) => (abort ? result : undefined) });
     assert.deepEqual(run.output, expected);
@@ -287,10 +322,12 @@ test('an unknown outcome after a timeout waits for people where no catch outside
 
 test('a timeout of an attempt around a call in flight is judged by its own catch', () => {
   const policy = retry({ limit: { count: 2, attemptDuration: { iso: 'PT5S' } } });
-  const workflow = workflowOf([attempt('try', [call('a')], { retry: policy, tasks: [set('b', jq('$error.type'))] })]);
-  const run = performed(workflow, { calls: ({ abort }) => (abort ? unknown : undefined) });
+  const handling = { retry: policy, tasks: [set('b', jq('$error.type'))] };
+  const workflowWith = (filter: Parameters<typeof attempt>[2]) =>
+    workflowOf([attempt('try', [call('a')], { ...handling, ...filter })]);
+  const run = performed(workflowWith({ errors }), { calls: ({ abort }) => (abort ? unknown : undefined) });
   assert.equal(run.output, outcomeUnknown);
-  const safe = performed(workflow, { calls: ({ abort }) => (abort ? { kind: 'aborted' } : undefined) });
+  const safe = performed(workflowWith({}), { calls: ({ abort }) => (abort ? { kind: 'aborted' } : undefined) });
   assert.deepEqual([safe.output, safe.now - start], [standard('timeout'), 15_000]);
 });
 

@@ -1,10 +1,10 @@
-import type { Retry, TryTask } from '#workflows/workflow.ts';
+import { outcomeUnknown, type Retry, type TryTask } from '#workflows/workflow.ts';
 import { catchProgram, retryDelay, type Verdict, verdictOf } from './catch-verdict.ts';
 import { isoOf, momentAfter } from './durations.ts';
 import type { JsonValue } from './json-value.ts';
 import { evaluatedBy } from './results.ts';
 import type { AttemptStage, CatchStage, JudgingStage, TryStage, TryWork } from './run-state.ts';
-import { errorValue, matchesFilter, outcomeUnknown, type TaskError } from './task-error.ts';
+import { errorValue, matchesFilter, type TaskError } from './task-error.ts';
 import type { TaskBehaviour } from './task-kind.ts';
 import { advanceList, beginList, type ListPlace, listChildren, listEffects } from './task-list.ts';
 import { durationExpressions } from './task-programs.ts';
@@ -47,7 +47,8 @@ export const tryBehaviour: TaskBehaviour<TryTask, TryWork> = {
         const inside = { ...place, scope: errorScope(place, stage.error) };
         const { program } = catchProgram(place.task);
         const { input } = place.activity;
-        sink.add(stage.wait, (key) => ({ kind: 'evaluate', key, ...evaluation(inside, program, input, { input }) }));
+        const dot = errorValue(stage.error);
+        sink.add(stage.wait, (key) => ({ kind: 'evaluate', key, ...evaluation(inside, program, dot, { input }) }));
         listEffects(stage.attempt?.list, sink);
         break;
       }

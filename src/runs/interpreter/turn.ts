@@ -3,7 +3,7 @@ import type { Directive, Task, Workflow } from '#workflows/workflow.ts';
 import type { JsonValue } from './json-value.ts';
 import type { Note, TaskNote } from './notes.ts';
 import type { RunEvent } from './run-events.ts';
-import type { Activity, RunState } from './run-state.ts';
+import type { Activity, RunState, TakenMessage } from './run-state.ts';
 import { type EffectError, standardError, type TaskError } from './task-error.ts';
 import type { ActivityPlace, RunView, TaskScope } from './view.ts';
 
@@ -64,6 +64,7 @@ export class Turn implements RunView {
   readonly target: number | undefined;
   readonly notes: Note[] = [];
   context: JsonValue;
+  taken: readonly TakenMessage[];
   serial: number;
   created: number;
   #spent = 0;
@@ -76,6 +77,7 @@ export class Turn implements RunView {
     this.now = (run.suspension?.since ?? event.at) - run.stoppedFor;
     this.target = 'key' in event ? waitOf(event.key) : undefined;
     this.context = run.context;
+    this.taken = run.taken ?? [];
     this.serial = run.serial;
     this.created = run.tasks;
   }
@@ -89,6 +91,13 @@ export class Turn implements RunView {
   mayBegin(): boolean {
     this.#spent += 1;
     return this.#spent <= mostInStep && this.run.suspension === undefined;
+  }
+
+  /** Takes a message for a `listen`. False: another one of the run has it. */
+  take(position: number): boolean {
+    if (this.taken.some((one) => one.position === position)) return false;
+    this.taken = [...this.taken, { position, at: this.at }];
+    return true;
   }
 
   /** From 0 to below 1; the same in each replay of the step. */

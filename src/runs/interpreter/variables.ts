@@ -18,14 +18,14 @@ export function bindings(
   place: ActivityPlace,
   names: ReadonlySet<string>,
   moment: Moment = {},
-): Pick<TaskEvaluation, 'variables' | 'secrets'> {
+): Pick<TaskEvaluation, 'variables' | 'usesSecrets'> {
   const variables: [string, string][] = [];
   for (const name of names) {
     const text = place.scope.variables.findLast((variable) => variable.name === name)?.text() ?? argument(name, place, moment);
     if (text !== undefined) variables.push([name, text]);
   }
   // Not an assignment for each: a variable may be named __proto__.
-  return { variables: Object.fromEntries(variables), secrets: names.has('secrets') ? place.run.workflow.secrets : [] };
+  return { variables: Object.fromEntries(variables), usesSecrets: names.has('secrets') };
 }
 
 /** The DSL's own arguments. Those of a task do not exist around the workflow itself. */

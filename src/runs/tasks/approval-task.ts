@@ -4,7 +4,7 @@ import { customRole, isRole, type Principal, type RoleName } from '#access/princ
 import type { ApprovalTask } from '#calls/approval-gate.ts';
 import { momentAfter } from '../interpreter/durations.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
-import { approvalRefusal, isApprovalRefusal, standardError } from '../interpreter/task-error.ts';
+import { callRefusal, isCallRefusal, standardError } from '../interpreter/task-error.ts';
 import type { CallArguments } from './arguments.ts';
 
 /** The question of a `call: approval` task. `expires`: milliseconds. */
@@ -100,8 +100,8 @@ export function approvalResult(answer: ApprovalAnswer): OutsideResult | undefine
   if (answer.kind === 'waiting') return undefined;
   if (answer.kind === 'granted') return { kind: 'ok', output: JSON.stringify({ id: answer.id, grants: answer.grants }) };
   const { code, detail } = answer;
-  const error = isApprovalRefusal(code)
-    ? approvalRefusal(code, `${code}: ${detail}`)
+  const error = isCallRefusal(code)
+    ? callRefusal(code, `${code}: ${detail}`)
     : standardError('authorization', 'The approval cannot be used', `${code}: ${detail}`);
   return { kind: 'error', error };
 }

@@ -11,15 +11,15 @@ import { continueTrace, readTrace, type TraceContext } from '#base/trace-context
 import type { Span, Tracing } from '#base/tracing.ts';
 import type { ApprovalReference } from '#calls/approval-gate.ts';
 import type { AttemptObservers } from '#calls/attempts.ts';
-import type { Call } from '#calls/call.ts';
+import { type Call, textsOf } from '#calls/call.ts';
 import type { CallAnswer } from '#calls/call-answer.ts';
 import { changeLeft } from '#calls/call-outcome.ts';
 import type { CallPath } from '#calls/call-path.ts';
 import { CallRecord } from '#calls/call-record.ts';
+import type { Seal } from '#relay/seal.ts';
 import type { RunStanding } from '../run-people.ts';
 import type { StoredRun } from '../run-records.ts';
 import { type CallFailure, callFailure } from './call-failure.ts';
-import type { SecretValues } from './secret-values.ts';
 import { readRenderedReply, readTaskReply, type TaskReply } from './task-reply.ts';
 
 /** What the entrance of runs to the call path needs. */
@@ -29,7 +29,6 @@ export interface EntranceOptions {
   readonly clock: Clock;
   readonly observers: AttemptObservers;
   readonly log: Log;
-  readonly secrets: Pick<SecretValues, 'mask' | 'maskText'>;
   readonly tracing?: Tracing | undefined;
   /** Counts a call that ended. `route`: `run` and the operation. */
   readonly callEnded?: ((route: string, record: CallRecord) => void) | undefined;
@@ -38,6 +37,10 @@ export interface EntranceOptions {
 /** The run whose task calls: in whose name, who answers for the call, and who has a hand in it. */
 export interface CallingRun extends Pick<StoredRun, 'id' | 'principal' | 'automation' | 'workflow' | 'version'> {
   readonly standing: RunStanding;
+  /** What lets its calls carry secrets. */
+  readonly seal: Seal;
+  /** A JSON text as readers see it. */
+  readonly shown: (jsonText: string) => string;
 }
 
 interface EnteringCall {
@@ -79,18 +82,20 @@ interface Unfinished {
  */
 export async function enterCallPath(entering: EnteringCall, signal: AbortSignal, options: EntranceOptions): Promise<Entered> {
   const { run, call, idempotent } = entering;
-  const approval = { ...entering.approval, mask: (text: string) => options.secrets.mask(text) };
+  const approval = { ...entering.approval, mask: run.shown, secrets: run.seal.carried(textsOf(call)) };
   const record = openRecord(entering, options);
   record.principal = run.principal;
   record.idempotent = idempotent;
-  record.note({ via: viaOf(entering) });
+  record.note({ via: viaOf(entering), repeatable: call.operation === 'restAction' ? call.repeatable : undefined });
   const life = new CallLife(signal, record);
   const ending: { status?: number | undefined; left?: CallerLeft } = {};
   try {
     const answer = await options.calls.perform(call, {
       record,
       via: ['run'],
-      ...run.standing,
+      answerable: run.standing.answerable,
+      involved: run.standing.involved,
+      seal: run.seal,
       approval,
       wait: undefined,
       ...(entering.holds && { mayLeave: entering.holds }),
@@ -140,8 +145,8 @@ function refusedByApproval(thrown: unknown): boolean {
   return thrown instanceof GatewayError && approvalCodes.has(thrown.code);
 }
 
-function openRecord({ trace: runTrace, call }: EnteringCall, options: EntranceOptions): CallRecord {
-  const { audit, clock, observers, secrets, tracing } = options;
+function openRecord({ run: { seal }, trace: runTrace, call }: EnteringCall, options: EntranceOptions): CallRecord {
+  const { audit, clock, observers, tracing } = options;
   const requestId = randomUUID();
   const route = routeOf(call);
   const ofRun = readTrace(runTrace.traceparent, undefined);
@@ -150,8 +155,7 @@ function openRecord({ trace: runTrace, call }: EnteringCall, options: EntranceOp
   const span = tracing?.request({ name: route, kind: 'internal', received, facts: () => ({ 'gateway.request.id': requestId }) });
   const trace = span?.trace ?? continueTrace(received);
   const origin = { requestId, trace, span, sourceAddress: undefined, route, address: '', isRecorded: true };
-  const mask = (text: string): string => secrets.maskText(text);
-  return new CallRecord({ origin, audit, clock, observers, mask });
+  return new CallRecord({ origin, audit, clock, observers, mask: (text) => seal.shown(text) });
 }
 
 function routeOf({ operation }: Call): string {

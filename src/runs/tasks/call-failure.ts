@@ -1,7 +1,7 @@
 import type { ErrorCode } from '#base/error-codes.ts';
 import type { GatewayError } from '#base/gateway-error.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
-import { approvalRefusal, type EffectError, isApprovalRefusal, standardError } from '../interpreter/task-error.ts';
+import { callRefusal, type EffectError, isCallRefusal, standardError } from '../interpreter/task-error.ts';
 
 /** An error of the error table as a run keeps it. */
 export interface CallFailure {
@@ -25,11 +25,16 @@ export function failedResult(failure: CallFailure): OutsideResult {
   return { kind: 'error', error: failureError(failure) };
 }
 
+/** The failure of a call that changes nothing: it may be made again after any end. */
+export function failedReading(failure: CallFailure): OutsideResult {
+  return { kind: 'error', error: failureError(failure) };
+}
+
 /** The error of the DSL. Its detail begins with the code, so that a `catch` can tell the refusals of the gateway apart. */
 function failureError({ code, status, detail, upstreamStatus = status }: CallFailure): EffectError {
   const text = `${code}: ${detail}`;
   if (code === 'upstream-error') return farSideError(upstreamStatus, text);
-  if (isApprovalRefusal(code)) return approvalRefusal(code, text);
+  if (isCallRefusal(code)) return callRefusal(code, text);
   if (code === 'adapter-not-found') return standardError('configuration', 'The adapter instance does not exist', text, status);
   if (code === 'upstream-timeout') return standardError('timeout', 'The far side did not answer in time', text, status);
   if (code === 'internal-error') return standardError('runtime', 'The gateway failed', text);

@@ -8,6 +8,7 @@ import { continueTrace, readTrace } from '#base/trace-context.ts';
 import type { Span, Tracing } from '#base/tracing.ts';
 import { httpReply, jsonReply } from '../../../test/support/far-sides/far-side.ts';
 import { dyingAfter, errorOf, outputOf, runTrace, taskGateway } from '../../../test/support/runs/call-tasks.ts';
+import { sealedSecret } from '../../../test/support/runs/sealed-secret.ts';
 import { until } from '../../../test/support/until.ts';
 
 const params = { path: 'restconf/operations/x', accept: 'application/yang-data+json' };
@@ -106,6 +107,30 @@ test('a call is a span in the trace of its run, and each attempt a client span i
   ]);
 });
 
+test('no span has the value of a secret, or its placeholder', async (t) => {
+  const facts: string[] = [];
+  const traced: Tracing['request'] = (request) => {
+    const span = (options: Pick<typeof request, 'facts'>): Span => {
+      facts.push(JSON.stringify(options.facts()));
+      return {
+        trace: continueTrace(readTrace(runTrace.traceparent, undefined)),
+        child: span,
+        end: ({ facts: more }) => void facts.push(JSON.stringify(more())),
+      };
+    };
+    return span(request);
+  };
+  const rule = { adapters: ['NSO'], places: ['path', 'query'] };
+  const sealed = { key: sealedSecret('hush/hush hush', rule) };
+  const tracing = { request: traced, isRecorded: () => true, ended() {} };
+  const { far, perform, placeholder } = await taskGateway(t, { tracing, sealed });
+  const path = `restconf/data/${placeholder('key')}?k=${placeholder('key')}`;
+  outputOf(await perform('orchestratorQuery', { adapter: 'NSO', params: { ...params, path } }));
+  assert.match(far.request.target, /\/hush%2Fhush%20hush\?k=hush%2Fhush%20hush$/u);
+  assert.match(facts.join(), /url\.full/u);
+  assert.doesNotMatch(facts.join(), new RegExp(`hush|${placeholder('key')}`, 'u'));
+});
+
 test('an action without a body sends none where its adapter kind wants none, and a reply without a body is null', async (t) => {
   const { far, perform } = await taskGateway(t);
   far.answer(() => httpReply({ status: 204 }));
@@ -124,10 +149,8 @@ test('a query and a request with any method answer the reply body as a value', a
   assert.equal(far.request.method, 'PUT');
 });
 
-test('a reply that is JSON by its type alone is a text, and one that is no text is base64', async (t) => {
+test('a reply that is no text is base64', async (t) => {
   const { far, perform } = await taskGateway(t);
-  far.answer(() => jsonReply('{"a":'));
-  assert.equal(outputOf(await perform('orchestratorQuery', { adapter: 'NSO', params })), '{"a":');
   far.answer(() => httpReply({ headers: { 'Content-Type': 'image/png' }, body: Buffer.from([0, 255, 1]) }));
   assert.equal(outputOf(await perform('orchestratorQuery', { adapter: 'NSO', params })), 'AP8B');
 });
@@ -195,6 +218,76 @@ test('arguments that are no call are an error that names every problem, and noth
   const unknown = errorOf(await perform('orchestratorQuery', { adapter: 'none', params }));
   assert.deepEqual(unknown.slice(0, 2), ['configuration', 404]);
   assert.equal(far.requests.length, 0);
+});
+
+test('JSON with a byte order mark is JSON, and a body that only says it is JSON is an error with line and column', async (t) => {
+  const { far, perform } = await taskGateway(t);
+  far.answer(() => jsonReply('\u{feff} {"id": 1.0}\n'));
+  const query = { adapter: 'NSO', params };
+  assert.equal((await perform('orchestratorQuery', query)).result.kind, 'ok');
+  assert.deepEqual(outputOf(await perform('orchestratorQuery', query)), { id: 1 });
+  for (const [body, place] of [
+    [Buffer.from('{\n  "ä": 1,,\n}'), /line 2, column 10: /u],
+    [Buffer.from('<html>'), /line 1, column 1: /u],
+    [Buffer.from('{"a":1'), /line 1, column 7: /u],
+    [Buffer.from([0x22, 0xff, 0x22]), /it is not UTF-8/u],
+  ] as const) {
+    far.answer(() => httpReply({ headers: { 'Content-Type': 'application/json' }, body }));
+    const [type, , detail] = errorOf(await perform('orchestratorQuery', query));
+    assert.equal(type, 'communication');
+    assert.match(String(detail), place);
+    const raw = await perform('http', { method: 'get', endpoint: far.url, output: 'raw' });
+    assert.equal(outputOf(raw), body.toString('base64'));
+  }
+  far.answer(() => httpReply({ headers: { 'Content-Type': 'text/plain' }, body: Buffer.from('{,') }));
+  assert.equal(outputOf(await perform('orchestratorQuery', query)), '{,');
+});
+
+test('an action that only reads may be made again: by its path, and where the writer says so', async (t) => {
+  const { far, perform, records } = await taskGateway(t);
+  const checkSync = { ...params, path: 'restconf/data/tailf-ncs:devices/device=ce0/check-sync' };
+  const reading = { adapter: 'NSO', params: checkSync, body: {} };
+  for (const [name, args] of [
+    ['orchestratorAction', reading],
+    ['orchestratorAction', { ...action, repeatable: true }],
+    ['orchestratorRequest', { ...reading, params: { ...checkSync, method: 'POST' } }],
+  ] as const) {
+    far.answer((_request, socket) => void socket.destroy());
+    const [type, , detail] = errorOf(await perform(name, args));
+    assert.equal(type, 'communication');
+    assert.match(String(detail), /^outcome-unknown: /u);
+    far.answer(() => jsonReply('{"result":"in-sync"}'));
+    // An earlier gateway began the call and died.
+    assert.deepEqual(outputOf(await perform(name, args, { begunAt: Date.now() - 30 * hour })), { result: 'in-sync' });
+    assert.equal(far.requests.length, 1);
+  }
+  const recorded = (await records()).filter(({ verb }) => verb === 'POST');
+  assert.deepEqual(recorded.map(({ address, repeatable }) => `${address?.split('/').at(-1)} ${repeatable}`).toSorted(), [
+    'check-sync undefined',
+    'check-sync undefined',
+    'check-sync undefined',
+    'check-sync undefined',
+    'x true',
+    'x true',
+  ]);
+});
+
+test('an action whose path is a read action in one reading alone is a change', async (t) => {
+  const { far, perform } = await taskGateway(t);
+  far.answer((_request, socket) => void socket.destroy());
+  for (const [path, method] of [
+    ['restconf/operations/x%2Fcheck-sync', 'POST'],
+    ['restconf/data/tailf-ncs:devices/check-sync;x', 'POST'],
+    ['restconf/data/tailf-ncs:devices/check-sync', 'PATCH'],
+    ['restconf/data/tailf-ncs:devices/sync-from', 'POST'],
+  ] as const) {
+    const end = await perform(
+      'orchestratorRequest',
+      { adapter: 'NSO', params: { ...params, path, method }, body: {} },
+      { activity: 9 },
+    );
+    assert.equal(end.result.kind, 'unknown', path);
+  }
 });
 
 test('a text is sent as it is where its media type is no JSON', async (t) => {

@@ -5,18 +5,20 @@ import type { ApprovalTask } from '#calls/approval-gate.ts';
 import type { FunctionName } from '#workflows/workflow.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
 import { type EffectError, standardError } from '../interpreter/task-error.ts';
-import type { LostStanding, PeopledRun, RunPeople } from '../run-people.ts';
+import type { LostStanding, PeopledRun, RunPeople, RunStanding } from '../run-people.ts';
 import { type ApprovalTasks, approvalArguments, approvalResult } from './approval-task.ts';
 import { readArguments } from './arguments.ts';
 import { type CallingRun, type Entered, type EntranceOptions, enterCallPath } from './call-entrance.ts';
-import { callFailure, failedResult } from './call-failure.ts';
+import { callFailure, failedReading, failedResult } from './call-failure.ts';
 import { endpointOf, httpArguments } from './http-arguments.ts';
+import { textMask } from './mask.ts';
 import { openapiArguments } from './openapi-arguments.ts';
-import { orchestratorArguments } from './orchestrator-arguments.ts';
+import { type IsReadAction, orchestratorArguments } from './orchestrator-arguments.ts';
 import { persistently } from './persistent-call.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import { replyResult, tooLong } from './reply-output.ts';
 import { restArguments } from './rest-arguments.ts';
+import type { RunSecrets } from './run-secrets.ts';
 import type { SecretValues } from './secret-values.ts';
 import { createTaskDocuments, type Failed, fetchDocumentOf, lostBy, type TaskDocuments } from './task-documents.ts';
 
@@ -30,8 +32,9 @@ export interface RunCall {
   readonly attempt: number;
   readonly reference: string;
   readonly function: FunctionName;
-  /** The evaluated `with` as JSON text. It may hold secrets. */
+  /** The evaluated `with` as JSON text. It has placeholders in place of secrets. */
   readonly args: string;
+  readonly secrets: RunSecrets;
   /** When an earlier holder of the run may have begun the call: milliseconds since the epoch. */
   readonly begunAt?: number | undefined;
   /** People were asked about this attempt. */
@@ -65,7 +68,7 @@ export interface CallTasks {
 }
 
 /** A document that a run needs. `endpoint`: `{ uri, authentication? }` as JSON text. */
-export interface RunDocument extends Pick<RunCall, 'run' | 'trace'> {
+export interface RunDocument extends Pick<RunCall, 'run' | 'trace' | 'secrets'> {
   readonly endpoint: string;
   /** The place in the workflow document that needs it. */
   readonly reference?: string | undefined;
@@ -75,6 +78,7 @@ interface CallTasksOptions extends EntranceOptions {
   readonly secrets: SecretValues;
   readonly approvals: ApprovalTasks;
   readonly people: Pick<RunPeople, 'standing'>;
+  readonly isReadAction: IsReadAction;
 }
 
 /** Idempotency keys are kept for 24 hours. A call that began earlier than this (milliseconds) has an unknown outcome. */
@@ -83,26 +87,30 @@ const keysAreSafeFor = 23 * 3_600_000;
 export function createCallTasks(options: CallTasksOptions): CallTasks {
   const { secrets } = options;
   const documents = createTaskDocuments(options);
+  const sealing = (ofRun: RunSecrets, { writers }: RunStanding): Pick<CallingRun, 'seal' | 'shown'> => ({
+    seal: ofRun.seal(writers),
+    shown: (text) => ofRun.hide(secrets.mask(text)),
+  });
   return {
     async perform({ run: given, ...call }, signal) {
       const { function: name } = call;
       const standing = await options.people.standing(given);
       if ('by' in standing) return heldBack(call, standing);
-      const run = { ...given, standing };
+      const run = { ...given, standing, ...sealing(call.secrets, standing) };
       const end = await (name === 'approval'
         ? asked({ ...call, run }, options)
         : performed({ ...call, run, function: name }, signal, { ...options, documents }));
-      return end === 'waiting' || 'held' in end ? end : { ...end, result: maskedResult(end.result, secrets) };
+      return end === 'waiting' || 'held' in end ? end : { ...end, result: maskedResult(end.result, secrets, call.secrets) };
     },
     async fetch({ run: given, ...wanted }, signal) {
       const standing = await options.people.standing(given);
       if ('by' in standing) return { held: standing };
-      const run = { ...given, standing };
+      const run = { ...given, standing, ...sealing(wanted.secrets, standing) };
       const fetched = await orFailure(() => fetchWanted({ ...wanted, run }, signal, options));
       if ('json' in fetched) return { document: secrets.mask(fetched.json) };
       if ('lost' in fetched) return { held: fetched.lost };
       const { result } = fetched;
-      return { error: maskedError(result.kind === 'error' ? result.error : notFetched, secrets) };
+      return { error: maskedError(result.kind === 'error' ? result.error : notFetched, secrets, wanted.secrets) };
     },
   };
 }
@@ -153,7 +161,7 @@ async function asked(call: StandingCall, { approvals, secrets }: CallTasksOption
   const task = taskOf(call);
   const question = await orFailure(async () => approvalArguments(readArguments(args)));
   if ('result' in question) return { result: question.result, requestId: undefined };
-  const message = secrets.maskText(question.message);
+  const message = textMask(call.secrets.hide)(secrets.maskText(question.message));
   const result = approvalResult(
     await approvals.ask({ ...question, message, task, principal: run.principal, involved: run.standing.involved }),
   );
@@ -182,13 +190,13 @@ async function performed(call: MadeCall, signal: AbortSignal, needs: Needs): Pro
 async function prepare(
   { run, trace, reference, function: name, args }: MadeCall,
   signal: AbortSignal,
-  { documents }: Needs,
+  { documents, isReadAction }: Needs,
 ): Promise<PreparedCall | Failed> {
   const given = readArguments(args);
   if (name === 'restCall') return restArguments(given);
   if (name === 'http') return httpArguments(given);
   if (name === 'openapi') return await openapiArguments(given, documents, { run, trace, reference }, signal);
-  return orchestratorArguments(name, given);
+  return orchestratorArguments(name, given, isReadAction);
 }
 
 async function made(
@@ -216,7 +224,7 @@ async function made(
   if (entered.kind === 'failed' && entered.failure.code === 'approval-required') return 'waiting';
   const lost = lostBy(entered);
   if (lost !== undefined && !mayBeMade) return { held: lost };
-  return { result: resultOf(entered, prepared, mayBeMade), requestId: entered.requestId };
+  return { result: resultOf(entered, withoutSecrets(prepared, run.secrets), mayBeMade), requestId: entered.requestId };
 }
 
 /** What is known of a call before the gateway is asked: that it is too old, or aborted. */
@@ -261,27 +269,40 @@ function resultOf(entered: Entered, prepared: PreparedCall, mayBeMade: boolean):
     case 'tooLong':
       return tooLong();
     case 'failed': {
-      const result = failedResult(entered.failure);
+      const result = prepared.changes ? failedResult(entered.failure) : failedReading(entered.failure);
       return mayBeMade && !entered.isSettled ? doubtful(result) : result;
     }
     default:
-      return entered.left || (mayBeMade && !entered.isSettled) ? aborted : { kind: 'aborted' };
+      return prepared.changes && mayHaveLeft(entered, mayBeMade) ? aborted : { kind: 'aborted' };
   }
 }
 
-function maskedResult(result: OutsideResult, secrets: SecretValues): OutsideResult {
+function mayHaveLeft(
+  { left, isSettled }: Pick<Entered & { readonly kind: 'aborted' }, 'left' | 'isSettled'>,
+  mayBeMade: boolean,
+): boolean {
+  return left || (mayBeMade && !isSettled);
+}
+
+/** What `output: response` tells of the request has no placeholder: only a far side could bring one back. */
+function withoutSecrets(prepared: PreparedCall, secrets: RunSecrets): PreparedCall {
+  return { ...prepared, request: JSON.parse(secrets.hide(JSON.stringify(prepared.request))) as PreparedCall['request'] };
+}
+
+function maskedResult(result: OutsideResult, values: SecretValues, secrets: RunSecrets): OutsideResult {
   switch (result.kind) {
     case 'ok':
-      return { kind: 'ok', output: secrets.mask(result.output) };
+      return { kind: 'ok', output: values.mask(result.output) };
     case 'error':
-      return { kind: 'error', error: maskedError(result.error, secrets) };
+      return { kind: 'error', error: maskedError(result.error, values, secrets) };
     case 'unknown':
-      return { kind: 'unknown', detail: secrets.maskText(result.detail) };
+      return { kind: 'unknown', detail: textMask(secrets.hide)(values.maskText(result.detail)) };
     default:
       return result;
   }
 }
 
-function maskedError(error: EffectError, secrets: SecretValues): EffectError {
-  return { ...error, detail: error.detail === undefined ? undefined : secrets.maskText(error.detail) };
+function maskedError(error: EffectError, values: SecretValues, secrets: RunSecrets): EffectError {
+  const { detail } = error;
+  return { ...error, detail: detail === undefined ? undefined : textMask(secrets.hide)(values.maskText(detail)) };
 }

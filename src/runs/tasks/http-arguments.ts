@@ -60,10 +60,8 @@ export function authenticationIn(given: CallArguments): HttpAuthentication | und
 export function authenticated(
   authentication: HttpAuthentication | undefined,
   headers: Readonly<Record<string, string>>,
-): Pick<RestTarget, 'headers' | 'user' | 'password'> {
-  if (authentication === undefined) return { headers };
-  if ('user' in authentication) return { headers, ...authentication };
-  return { headers: { ...headers, Authorization: `Bearer ${authentication.token}` } };
+): Pick<RestTarget, 'headers' | 'user' | 'password' | 'token'> {
+  return { headers, ...authentication };
 }
 
 type Pairs = readonly (readonly [name: string, value: string])[];

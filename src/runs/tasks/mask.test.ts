@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { Secret } from '#base/secret.ts';
 import { valueText } from '../../../test/support/callers/json-text.ts';
+import { sealedSecret } from '../../../test/support/runs/sealed-secret.ts';
 import { createMask } from './mask.ts';
 import { createSecretValues } from './secret-values.ts';
 
@@ -76,15 +76,49 @@ test('a secret with less than 4 characters is not masked', () => {
   assert.equal(createMask(['abc'])('"abc"'), '"abc"');
 });
 
-test('$secrets has the secrets that a workflow names, a reload brings new ones, and unknown names are answered', () => {
-  let secrets = { login: new Secret('a"b'), other: new Secret('x') };
+test('a reload brings new values to mask', () => {
+  let secrets = { login: sealedSecret('old-value') };
   const values = createSecretValues(() => secrets);
-  assert.deepEqual(values.variable(['login']), { text: '{"login":"a\\"b"}' });
-  assert.deepEqual(values.variable([]), { text: '{}' });
-  assert.deepEqual(values.variable(['login', 'none', 'gone']), { missing: ['none', 'gone'] });
-  secrets = { login: new Secret('new-value'), other: new Secret('x') };
-  assert.deepEqual(values.variable(['login']), { text: '{"login":"new-value"}' });
-  assert.equal(values.maskText('the new-value'), 'the ***');
+  assert.equal(values.maskText('the old-value and the new-value'), 'the *** and the new-value');
+  secrets = { login: sealedSecret('new-value') };
+  assert.equal(values.maskText('the old-value and the new-value'), 'the old-value and the ***');
+});
+
+test('a secret is masked in a form, in XML and in hexadecimal digits, in capital and in small letters', () => {
+  const value = 'pä&s <w>rd/+é';
+  const mask = createMask([value]);
+  const bytes = Buffer.from(value);
+  const spellings = [
+    new URLSearchParams({ k: value }).toString().slice(2),
+    encodeURIComponent(value),
+    encodeURIComponent(value).toLowerCase(),
+    value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
+    Array.from(value, (character) => `&#${character.codePointAt(0)};`).join(''),
+    Array.from(value, (character) => `&#x${character.codePointAt(0)?.toString(16).toUpperCase()};`).join(''),
+    bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
+    bytes.toString('hex').replaceAll(/..(?!$)/gu, '$&:'),
+  ];
+  for (const spelling of spellings) assert.equal(mask(JSON.stringify(`a=${spelling};`)), '"a=***;"', spelling);
+  const escaped = Array.from(value, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+  assert.equal(mask(JSON.stringify(`{"a":"${escaped}"}`)), String.raw`"{\"a\":\"***\"}"`);
+});
+
+test('a secret is masked in base64 with line breaks in it, also where its characters are percent-encoded', () => {
+  const value = 'correct-horse-battery-staple>>>???~~~';
+  const mask = createMask([value]);
+  for (const user of ['u', 'us', 'use', 'user']) {
+    const coded = Buffer.from(`${user}:${value}`).toString('base64');
+    for (const written of [
+      coded.replaceAll(/.{7}/gu, '$&\r\n'),
+      coded.replaceAll(/.{9}/gu, '$&\n '),
+      encodeURIComponent(coded),
+      encodeURIComponent(coded.replaceAll(/.{7}/gu, '$&\r\n')),
+    ]) {
+      const masked = JSON.parse(mask(JSON.stringify(written))) as string;
+      assert.ok(masked.includes('***') && masked.length < 30, masked);
+    }
+  }
 });
 
 test('a secret is masked in a JSON text within a string', () => {
@@ -94,7 +128,7 @@ test('a secret is masked in a JSON text within a string', () => {
 
 /** `text` where `secret` is configured. */
 function masked(secret: string, text: string): string {
-  return createSecretValues(() => ({ login: new Secret(secret) })).maskText(text);
+  return createSecretValues(() => ({ login: sealedSecret(secret) })).maskText(text);
 }
 
 test('the parts of a secret are masked that a workflow can use by themselves, and a user name is not', () => {

@@ -1,3 +1,5 @@
+import { createSpellings, type Spellings } from './spellings.ts';
+
 /** Replaces secrets in a JSON text. */
 export type Mask = (jsonText: string) => string;
 
@@ -7,33 +9,35 @@ const masked = '***';
 
 /**
  * Makes the function that writes `***` for each appearance of a value in the strings and names of a JSON text, with any escapes. A number
- * that is a value becomes `"***"`. Values are also found in a JSON text within a string, in percent-encoding, and in base64 from 6 bytes on.
- * The text stays valid JSON, and what has no value stays as it is written. Values with less than 4 characters are not masked.
+ * that is a value becomes `"***"`. Values are also found in the spellings of `createSpellings`. The text stays valid JSON, and what has no
+ * value stays as it is written. Values with less than 4 characters are not masked.
  */
 export function createMask(values: readonly string[]): Mask {
   const long = [...new Set(values)].filter((value) => value.length >= shortest);
   if (long.length === 0) return (text) => text;
-  const needles = [...new Set(long.flatMap(spellings))];
+  const spellings = createSpellings(long);
   const numbers = new Set(long);
-  const isPlain = (text: string): boolean => needles.every((needle) => !text.includes(needle));
-  const token = (written: string): string => {
-    if (!written.startsWith('"')) return numbers.has(written) ? `"${masked}"` : written;
-    if (!written.includes('\\') && isPlain(written)) return written;
-    const value = JSON.parse(written) as string;
-    return isPlain(value) ? written : JSON.stringify(withoutNeedles(value, needles));
+  return (text) => {
+    const present = spellings.within(text);
+    return present === undefined ? text : text.replace(tokens, (written) => maskedToken(written, present, numbers));
   };
-  // A text without an escape is itself what its strings mean.
-  return (text) => (!text.includes('\\') && isPlain(text) ? text : text.replace(tokens, token));
+}
+
+function maskedToken(written: string, spellings: Spellings, numbers: ReadonlySet<string>): string {
+  if (!written.startsWith('"')) return numbers.has(written) ? `"${masked}"` : written;
+  const value = written.includes('\\') ? (JSON.parse(written) as string) : written.slice(1, -1);
+  return spellings.foundIn(value).length === 0 ? written : JSON.stringify(withoutValues(value, spellings));
 }
 
 /** Strings and numbers of a valid JSON text. */
 const tokens = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/gsu;
 
 /** What remains may have a value again, such as `****` around a mask, so it is looked through until it has none. Each round is shorter. */
-function withoutNeedles(value: string, needles: readonly string[]): string {
+function withoutValues(value: string, spellings: Spellings): string {
   let text = value;
   for (;;) {
-    const ranges = needles.flatMap((needle) => placesOf(needle, text)).toSorted(([one], [other]) => one - other);
+    const patterns = spellings.foundIn(text);
+    const ranges = patterns.flatMap((pattern) => placesOf(pattern, text)).toSorted(([one], [other]) => one - other);
     if (ranges.length === 0) return text;
     let [out, end, open] = ['', 0, 0];
     for (const [from, to] of ranges) {
@@ -48,30 +52,18 @@ function withoutNeedles(value: string, needles: readonly string[]): string {
   }
 }
 
-function placesOf(needle: string, text: string): readonly (readonly [number, number])[] {
+function placesOf(pattern: RegExp, text: string): readonly (readonly [number, number])[] {
   const places: (readonly [number, number])[] = [];
-  for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + 1)) places.push([at, at + needle.length]);
+  pattern.lastIndex = 0;
+  for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
+    places.push([found.index, found.index + found[0].length]);
+    // One may begin inside of another.
+    pattern.lastIndex = found.index + ((found[0].codePointAt(0) ?? 0) > 0xffff ? 2 : 1);
+  }
   return places;
 }
 
-/** Bytes from which on the base64 of a value is looked for: a shorter one may be part of any base64. */
-const shortestCoded = 6;
-
-/**
- * The value, and how far sides echo it: in a JSON text, percent-encoded, or in base64 at any offset. The characters of base64 that neighbours
- * change are left out.
- */
-function spellings(value: string): readonly string[] {
-  const bytes = Buffer.from(value);
-  const coded = bytes.length < shortestCoded ? [] : [0, 1, 2].flatMap((before) => base64At(bytes, before));
-  return [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value.toWellFormed()), ...coded];
-}
-
-function base64At(bytes: Buffer, before: number): readonly string[] {
-  const text = Buffer.concat([Buffer.alloc(before), bytes])
-    .toString('base64')
-    .replace(/=+$/u, '');
-  const whole = Math.floor(((before + bytes.length) * 8) / 6);
-  const core = text.slice(Math.ceil((before * 8) / 6), whole);
-  return [core, core.replaceAll('+', '-').replaceAll('/', '_')];
+/** The mask for a text that is no JSON. */
+export function textMask(mask: Mask): (text: string) => string {
+  return (text) => JSON.parse(mask(JSON.stringify(text))) as string;
 }

@@ -1,3 +1,4 @@
+import { leavesItsSegment } from '#base/path-segment.ts';
 import { type JsonNode, JsonTreeReader } from '#json/json-tree.ts';
 import type { ProblemList } from '#json/problem-list.ts';
 import { isForm, isJson, isXml, readMediaType } from '#relay/media-type.ts';
@@ -22,6 +23,7 @@ export function openapiRequest(operation: OpenApiOperation, given: CallArguments
     const value = valueOf(parameter, values, problems);
     if (value !== undefined) places[parameter.in](sent, parameter, value);
   }
+  notePath(operation, { uri: sent.uri, values }, problems);
   const { query, cookies, form } = sent;
   const { type, body } = form.length > 0 ? formBody(form) : bodyOf(operation.body, given);
   const headers = {
@@ -56,10 +58,44 @@ const places: Readonly<Record<OpenApiParameter['in'], Put>> = {
   },
   query: ({ query }, parameter, value) =>
     void query.push(...pairs(parameter, value).map((pair) => pair.map(encodeURIComponent).join('='))),
-  cookie: ({ cookies }, parameter, value) => void cookies.push(...pairs(parameter, value).map((pair) => pair.join('='))),
+  cookie: ({ cookies }, parameter, value) =>
+    void cookies.push(
+      ...pairs(parameter, value).map(([name, text]) => `${encoded(name, noCookieName)}=${encoded(text, noCookieOctet)}`),
+    ),
   form: ({ form }, parameter, value) =>
     void form.push(...pairs(parameter, value).map(([name, text]) => `${JSON.stringify(name)}:${JSON.stringify(text)}`)),
 };
+
+/** What RFC 6265 (4.1.1) does not allow in the name and in the value of a cookie. */
+const noCookieName = /[^!#$&'*+.^`|~\w-]/gu;
+const noCookieOctet = /[^\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]/gu;
+
+function encoded(text: string, unwanted: RegExp): string {
+  return text.replaceAll(unwanted, (character) =>
+    Array.from(Buffer.from(character), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
+  );
+}
+
+/** A value that is part of the path is not empty, and stays in its segment. */
+function notePath(
+  { template, parameters }: OpenApiOperation,
+  { uri, values }: { readonly uri: string; readonly values: ReadonlyMap<string, JsonNode> },
+  problems: ProblemList,
+): void {
+  const written = template.split('/');
+  const segments = uri.split('/');
+  for (const parameter of parameters) {
+    const { name } = parameter;
+    const value = values.get(name);
+    if (parameter.in !== 'path' || value === undefined) continue;
+    const climbs = segments.some((segment, index) => written[index]?.includes(`{${name}}`) && leavesItsSegment(segment));
+    if (climbs || joined(parameter, value) === '')
+      problems.add(
+        '/parameters',
+        `has a value in ${JSON.stringify(name)} that is empty, or that leads out of its segment of the path`,
+      );
+  }
+}
 
 function noteUnknown({ parameters, body }: OpenApiOperation, values: ReadonlyMap<string, JsonNode>, problems: ProblemList): void {
   const known = new Set([...parameters.map(({ name }) => name), ...(body === undefined ? [] : [body.name])]);

@@ -92,6 +92,26 @@ test('an OpenAPI 3 operation gets its parameters in path, query, header and cook
   assert.deepEqual([calls[1]?.target, documents()], ['/v1/devices/c', 1]);
 });
 
+test('a path parameter that is empty, or that leads out of its segment, fails the task, and nothing leaves', async (t) => {
+  const { calls, call } = await openApi(t, openapi3('/api'));
+  for (const name of ['', [], '.', '..', '%2e%2e', '../admin', 'a/..', '..;a=b', '..\\..', '.%252E'])
+    assert.match(
+      String(errorOf(await call('getDevice', JSON.stringify({ name })))[2]),
+      /\/parameters has a value in "name" that is empty, or that leads out of its segment/u,
+      String(name),
+    );
+  assert.equal(calls.length, 0);
+  for (const name of ['..a', 'a..b', '...', 'ge-0/0/0.1', '.well-known'])
+    outputOf(await call('getDevice', JSON.stringify({ name })));
+  assert.equal(calls.length, 5);
+});
+
+test('the value of a cookie is percent-encoded where a cookie could not have it, so that it adds no other cookie', async (t) => {
+  const { calls, call } = await openApi(t, openapi3('/api'));
+  outputOf(await call('getDevice', JSON.stringify({ name: 'a', session: 'a; admin=true,"\\ é\r\nX: y' })));
+  assert.equal(calls[0]?.header('cookie'), 'session=a%3B%20admin=true%2C%22%5C%20%C3%A9%0D%0AX:%20y');
+});
+
 test('an OpenAPI 3 operation gets the parameter body as its body, byte for byte, with its JSON media type', async (t) => {
   const { calls, call } = await openApi(t, openapi3('/api'));
   await call('putDevice', '{"name":"r1","body":{"mtu": 1500.0}}');

@@ -2,7 +2,7 @@ import { isJson, readMediaType } from '#relay/media-type.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
 import { standardError } from '../interpreter/task-error.ts';
 import { farSideError } from './call-failure.ts';
-import { isJsonText } from './json-document.ts';
+import { jsonProblem, withoutMark } from './json-document.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import { longestOutput, type TaskReply } from './task-reply.ts';
 
@@ -13,9 +13,24 @@ export function replyResult(prepared: PreparedCall, reply: TaskReply): OutsideRe
     const more = status < 400 ? ', and redirects are not accepted (redirect: true accepts them)' : '';
     return { kind: 'error', error: farSideError(status, `upstream-error: The far side answered ${status}${more}.`) };
   }
+  const problem = prepared.output === 'raw' ? undefined : brokenJson(reply);
+  if (problem !== undefined) return { kind: 'error', error: standardError('communication', 'The reply is no JSON', problem) };
   const output = outputOf(prepared, reply);
   if (Buffer.byteLength(output) > longestOutput) return tooLong();
   return { kind: 'ok', output };
+}
+
+/** Why a body is no JSON although its media type says so. The call has happened. */
+function brokenJson(reply: TaskReply): string | undefined {
+  if (reply.body === '' || !saysJson(reply)) return undefined;
+  const problem = reply.isBase64 ? 'it is not UTF-8' : jsonProblem(withoutMark(reply.body));
+  return problem && `The call was made, but the body of its reply is no JSON, as its media type says: ${problem}`;
+}
+
+function saysJson({ headers }: TaskReply): boolean {
+  const type = headers['content-type'];
+  const media = typeof type === 'string' ? readMediaType(type) : undefined;
+  return media !== undefined && isJson(media);
 }
 
 /** The far side has answered, so that the call has happened. */
@@ -32,10 +47,8 @@ function outputOf({ output, request }: PreparedCall, reply: TaskReply): string {
 }
 
 /** The body as a value: JSON as it was sent, other text or base64 as a string, nothing as null. */
-function contentOf({ headers, body, isBase64 }: TaskReply): string {
+function contentOf(reply: TaskReply): string {
+  const { body, isBase64 } = reply;
   if (body === '') return 'null';
-  if (isBase64) return JSON.stringify(body);
-  const type = headers['content-type'];
-  const media = typeof type === 'string' ? readMediaType(type) : undefined;
-  return media !== undefined && isJson(media) && isJsonText(body) ? body.trim() : JSON.stringify(body);
+  return !isBase64 && saysJson(reply) ? withoutMark(body).trim() : JSON.stringify(body);
 }

@@ -10,6 +10,8 @@ export interface RestTarget {
   readonly verb: (typeof verbs)[number];
   readonly user?: string | undefined;
   readonly password?: string | undefined;
+  /** Of Bearer. */
+  readonly token?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** JSON text. */
   readonly body?: Buffer | undefined;
@@ -56,8 +58,12 @@ export function headersIn(given: CallArguments): Readonly<Record<string, string>
 
 /** Throws `invalid-request` with every problem that a schema cannot express. */
 export function preparedRestCall(target: RestTarget): PreparedCall {
-  const { uri, verb, user, password, headers, body, output, follows, accepts } = target;
-  const credentials = { ...(user !== undefined && { user }), ...(password !== undefined && { password }) };
+  const { uri, verb, user, password, token, headers, body, output, follows, accepts } = target;
+  const credentials = {
+    ...(user !== undefined && { user }),
+    ...(password !== undefined && { password }),
+    ...(token !== undefined && { token }),
+  };
   const { problems, request } = judgeRestCall({
     ...credentials,
     uri,

@@ -1,11 +1,12 @@
-import type { Secret } from '#base/secret.ts';
-import { createMask, type Mask } from './mask.ts';
+import { createMask, type Mask, textMask } from './mask.ts';
+import { createRunSecrets, type RunSecrets } from './run-secrets.ts';
+import type { SealedSecrets, SecretUser } from './sealed-secret.ts';
 import { secretTexts } from './secret-texts.ts';
 
-/** The secrets of workflows: `automations.secrets` of the configuration. */
+/** The secrets of workflows. */
 export interface SecretValues {
-  /** `$secrets` with these names as JSON text, or the names that the configuration does not have. */
-  variable(names: readonly string[]): { readonly text: string } | { readonly missing: readonly string[] };
+  /** Those of one run, as its calls may carry them. */
+  ofRun(run: SecretUser): RunSecrets;
   /** See `createMask`. */
   mask(jsonText: string): string;
   /** As `mask`, for a text that is no JSON. */
@@ -13,26 +14,17 @@ export interface SecretValues {
 }
 
 /** `secrets` is asked each time, since a reload replaces them. */
-export function createSecretValues(secrets: () => Readonly<Record<string, Secret>>): SecretValues {
-  let masked: Readonly<Record<string, Secret>> | undefined;
+export function createSecretValues(secrets: () => SealedSecrets): SecretValues {
+  let masked: SealedSecrets | undefined;
   let mask: Mask = (text) => text;
   const current = (): Mask => {
     const now = secrets();
     if (now !== masked) {
       masked = now;
-      mask = createMask(Object.values(now).flatMap((secret) => secretTexts(secret.reveal())));
+      mask = createMask(Object.values(now).flatMap(({ value }) => secretTexts(value.reveal())));
     }
     return mask;
   };
-  return {
-    variable(names) {
-      const known = secrets();
-      const missing = names.filter((name) => !Object.hasOwn(known, name));
-      if (missing.length > 0) return { missing };
-      const members = names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(known[name]?.reveal())}`);
-      return { text: `{${members.join(',')}}` };
-    },
-    mask: (jsonText) => current()(jsonText),
-    maskText: (text) => JSON.parse(current()(JSON.stringify(text))) as string,
-  };
+  const maskText = textMask((text) => current()(text));
+  return { ofRun: (run) => createRunSecrets(run, { secrets, maskText }), mask: (jsonText) => current()(jsonText), maskText };
 }

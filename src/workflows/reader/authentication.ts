@@ -1,5 +1,6 @@
 import type { Located } from '#yaml/located.ts';
 import { shown } from '#yaml/wording.ts';
+import { pairSuffix } from '../secret-mentions.ts';
 import type { Expression } from '../workflow.ts';
 import type { Context } from './context.ts';
 import { suggestion } from './definitions.ts';
@@ -62,7 +63,7 @@ function credentials(context: Context, node: Located, scope: Scope, scheme: 'bas
   );
 }
 
-/** A secret is the token itself, or `username:password`; or the JSON text of the members. */
+/** A secret is the token itself, or `username:password`; or an object with the members. Of all of them jq has placeholders. */
 function secret(
   { reading, definitions }: Context,
   node: Located,
@@ -73,8 +74,7 @@ function secret(
   if (!definitions.secrets.includes(name))
     reading.problem(node, `${shown(name)} is not listed in use.secrets${suggestion(name, definitions.secrets)}`);
   const message = quoted(`the secret ${name} has no username:password`);
-  const split = `index(":") as $__colon | if $__colon == null then error(${message}) else {username: .[:$__colon], password: .[$__colon + 1:]} end`;
-  const read = scheme === 'basic' ? split : '{token: .}';
-  const members = '(try fromjson catch null) as $__members | if ($__members | type) == "object" then $__members';
-  return { jq: inner({ jq: `$secrets[${quoted(name)}] | ${members} else ${read} end` }) };
+  const pair = `$secrets[${quoted(`${name}${pairSuffix}`)}] // error(${message})`;
+  const read = scheme === 'basic' ? pair : '{token: .}';
+  return { jq: inner({ jq: `$secrets[${quoted(name)}] | if type == "object" then . else ${read} end` }) };
 }

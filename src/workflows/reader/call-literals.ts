@@ -15,11 +15,16 @@ export function literalsOf(context: Context, given: Located | undefined, scope: 
     ...(adapter !== undefined && { adapter }),
     ...(method !== undefined && { method: method.toUpperCase() }),
     ...(path !== undefined && { path }),
+    ...(isTrue(memberOf(given, 'repeatable')) && { repeatable: true }),
   };
 }
 
 function memberOf(node: Located | undefined, name: string): Located | undefined {
   return node?.kind === 'object' ? node.members.find((member) => member.name === name)?.value : undefined;
+}
+
+function isTrue(node: Located | undefined): boolean {
+  return node?.kind === 'boolean' && node.value;
 }
 
 /** As `template` reads a text. */

@@ -112,6 +112,7 @@ const shapes: Readonly<Record<Exclude<FunctionName, 'http' | 'openapi'>, Shape>>
     adapter: adapterMember,
     params: { shape: object({ path, accept, contentType: { shape: filledText } }), required: 'path and accept' },
     body: { shape: anything },
+    repeatable: { shape: flag },
     ...common,
   }),
   orchestratorQuery: object({

@@ -1,3 +1,4 @@
+import { climbingSegment } from '#base/path-segment.ts';
 import type { Located } from '#yaml/located.ts';
 import { shown } from '#yaml/wording.ts';
 import type { DataSchema, Expression, ExternalResource } from '../workflow.ts';
@@ -49,15 +50,31 @@ function expanded({ reading }: Context, node: Located, uri: string): Expression 
       `has ${shown(`{${name}}`)}; between { and } there is one name of letters, digits and _, without an operator of RFC 6570`,
     );
   if (names.length === 0) return { jq: quoted(uri), constant: quoted(uri) };
-  return { jq: parts.map((part, index) => (index % 2 === 0 ? quoted(part) : variable(part))).join(' + ') };
+  const [, origin = '', path = '', rest = ''] = /^(https?:\/\/[^/?#]*)([^?#]*)(.*)$/isu.exec(uri) ?? [];
+  const segments = path.split('/').map(segment);
+  return { jq: `${joined(origin, '')} + ${segments.join(' + "/" + ')} + ${joined(rest, '')}` };
 }
 
-function variable(name: string): string {
+/** A segment of the path. The values in it do not lead out of it. */
+function segment(text: string): string {
+  if (!text.includes('{')) return quoted(text);
+  const message = quoted(`the path segment ${text} of the address would lead elsewhere: it would be empty, or a segment of dots`);
+  const empty = `error(${message})`;
+  return `(${joined(text, empty)} | if test(${quoted(climbingSegment)}; "i") then ${empty} else . end)`;
+}
+
+/** A text with `{name}` for members of the input. `none`: what is in place of an empty value. */
+function joined(text: string, none: string): string {
+  const parts = text.split(/\{([^{}]*)\}/u);
+  return parts.map((part, index) => (index % 2 === 0 ? quoted(part) : variable(part, none))).join(' + ');
+}
+
+function variable(name: string, none: string): string {
   const message = quoted(`{${name}} of the address is an `);
-  return (
+  const value =
     `(.[${quoted(name)}] | if . == null then "" elif type == "object" or type == "array" ` +
-    `then error(${message} + type + "; only text, numbers, true and false can be part of an address") else tostring | @uri end)`
-  );
+    `then error(${message} + type + "; only text, numbers, true and false can be part of an address") else tostring | @uri end)`;
+  return none === '' ? value : `(${value} | if . == "" then ${none} else . end)`;
 }
 
 /** `endpoint` as the document wrote it: an address, or an object with `uri` and `authentication`. */

@@ -7,7 +7,7 @@ import { expressionIn, quoted } from './jq-source.ts';
 import { listItems, membersOf, namedEntries, type ObjectMembers, wordOf } from './members.ts';
 import { at, type Scope, within } from './scope.ts';
 import { type BaseOf, dataOutput } from './task-base.ts';
-import { expression, inner, lineExpression, nothing, template, textOrExpression } from './template.ts';
+import { condition, expression, inner, lineExpression, nothing, template, textOrExpression } from './template.ts';
 import { variablePair } from './variable-names.ts';
 
 const texts = ['id', 'type', 'subject', 'datacontenttype'];
@@ -129,7 +129,7 @@ function consumptionOf(context: Context, { kind, written, until }: WrittenConsum
 }
 
 function untilOf(context: Context, node: Located, scope: Scope): Expression | Consumption {
-  return node.kind === 'object' ? consumption(context, node, scope, true) : expression(context, node, scope);
+  return node.kind === 'object' ? consumption(context, node, scope, true) : condition(context, node, scope);
 }
 
 function eventFilter(context: Context, node: Located, scope: Scope): EventFilter {

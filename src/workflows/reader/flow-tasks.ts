@@ -9,7 +9,7 @@ import { integerOf, listItems, membersOf, type ObjectMembers, onlyMember } from 
 import { isName } from './names.ts';
 import { at, type Scope, within } from './scope.ts';
 import { type BaseOf, directive, type Targets } from './task-base.ts';
-import { expression, lineExpression, nothing, template, textOrExpression } from './template.ts';
+import { condition, expression, lineExpression, nothing, template, textOrExpression } from './template.ts';
 import { variablePair } from './variable-names.ts';
 
 export function forTask(context: Context, members: ObjectMembers, node: Located, base: BaseOf, scope: Scope): Task {
@@ -18,14 +18,14 @@ export function forTask(context: Context, members: ObjectMembers, node: Located,
   const list = loop.required('in', 'an expression that gives a list');
   const [each, index] = variablePair(reading, loop, ['each', 'at']);
   const inside = within(scope, [each, index]);
-  const condition = members.get('while');
+  const again = members.get('while');
   return {
     ...base,
     kind: 'for',
     each,
     at: index,
     in: list === undefined ? nothing : expression(context, list, at(scope, 'task')),
-    ...(condition === undefined ? {} : { while: expression(context, condition, at(inside, 'task')) }),
+    ...(again === undefined ? {} : { while: condition(context, again, at(inside, 'task')) }),
     tasks: context.tasks(members.required('do', 'the tasks for each item'), inside),
   };
 }
@@ -56,7 +56,7 @@ export function switchTask(context: Context, node: Located, base: BaseOf, scope:
     return [
       {
         name: only.name,
-        ...(when === undefined ? {} : { when: expression(context, when, at(scope, 'task')) }),
+        ...(when === undefined ? {} : { when: condition(context, when, at(scope, 'task')) }),
         // oxlint-disable-next-line unicorn/no-thenable -- the directive of a case is no promise
         then: then === undefined ? ('continue' as const) : directive(context, then, targets),
       },
@@ -71,8 +71,19 @@ export function setTask(context: Context, node: Located, base: BaseOf, scope: Sc
   if (node.kind !== 'object' && !isExpression) reading.wrongKind(node, 'an object, or an expression in ${ }');
   else if (node.kind === 'object' && node.members.length === 0)
     reading.problem(node, 'is empty; write the members of the new data');
+  if (context.loose === undefined) warnOfPlainTexts(context, node);
   return { ...base, kind: 'set', value: template(context, node, at(scope, 'task')) };
 }
+
+/** Warns of texts in strict mode that look like a path of jq or a variable of the DSL. */
+function warnOfPlainTexts(context: Context, node: Located): void {
+  if (node.kind === 'array') for (const item of node.items) warnOfPlainTexts(context, item);
+  else if (node.kind === 'object') for (const { value } of node.members) warnOfPlainTexts(context, value);
+  else if (node.kind === 'string' && plainPath.test(node.value))
+    context.reading.warning(node, `looks like an expression, and stays text; write \${ ${node.value.trim()} } for its value`);
+}
+
+const plainPath = /^\s*(?:\.[A-Za-z_]\w*|\.\[|\$(?:context|input|runtime|secrets|task|workflow)\b)[^\s]*\s*$/u;
 
 export function raiseTask(context: Context, node: Located, base: BaseOf, scope: Scope): Task {
   const { reading, definitions } = context;
@@ -115,9 +126,10 @@ export function runTask(context: Context, node: Located, base: BaseOf, scope: Sc
   const { reading } = context;
   const programs = { container: noPrograms, script: noPrograms, shell: noPrograms };
   const isProgram = node.kind === 'object' && node.members.some(({ name }) => Object.hasOwn(programs, name));
-  const refused = isProgram ? programs : { return: 'belongs to programs, which the gateway does not run; remove it' };
-  const known = ['workflow', 'await', ...(isProgram ? ['return'] : [])];
-  const members = membersOf(reading, node, { wanted: 'an object with "workflow"', known, refused });
+  const known = ['workflow', 'await', 'return'];
+  const members = membersOf(reading, node, { wanted: 'an object with "workflow"', known, refused: programs });
+  const returned = members.get('return');
+  if (returned !== undefined && !isProgram) reading.warning(returned, 'has no effect here: it is for programs; remove it');
   const isAwaited = members.flag('await') ?? true;
   const workflow = isProgram
     ? members.get('workflow')

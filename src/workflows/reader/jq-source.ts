@@ -32,6 +32,11 @@ export function isBalanced(jq: string): boolean {
   return 'open' in end && end.open === 0 && !end.hasComment;
 }
 
+/** Whether the text assigns with `=`, outside of strings. A text within `\( )` is not looked at. */
+export function assigns(jq: string): boolean {
+  return /(?<![=!<>|+\-*/%])=(?!=)/u.test(jq.replaceAll(/"(?:[^"\\]|\\.)*"|#[^\n]*/gsu, ''));
+}
+
 /** Reads jq as its lexer does: strings with `\( )` in them, comments, brackets. */
 function scan(jq: string): { readonly open: number; readonly hasComment: boolean } | { readonly surplus: number } {
   const open: string[] = [];

@@ -7,7 +7,7 @@ import { timeout } from './durations.ts';
 import { dataSchema } from './endpoints.ts';
 import { membersOf, type ObjectMembers, readText } from './members.ts';
 import { at, type Moment, type Scope } from './scope.ts';
-import { expression, expressionOrObject } from './template.ts';
+import { condition, expressionOrObject } from './template.ts';
 
 export const baseMembers = ['if', 'input', 'output', 'export', 'timeout', 'then', 'metadata'] as const;
 
@@ -15,6 +15,8 @@ export const baseMembers = ['if', 'input', 'output', 'export', 'timeout', 'then'
 export interface Targets {
   /** The names of the list, in order; undefined for branches and bodies of functions, which have no next task. */
   readonly names?: readonly string[];
+  /** Collects what each `then` of the list names. */
+  readonly named?: Set<string>;
 }
 
 export interface TaskPlace {
@@ -31,7 +33,7 @@ export function taskBase(
   members: ObjectMembers,
   { targets, scope }: TaskPlace,
 ) {
-  const condition = members.get('if');
+  const given = members.get('if');
   const limit = members.get('timeout');
   const next = members.get('then');
   const metadata = members.get('metadata');
@@ -40,7 +42,7 @@ export function taskBase(
     name,
     reference: value.pointer,
     definition: value.json,
-    ...(condition === undefined ? {} : { if: expression(context, condition, at(scope, 'taskInput')) }),
+    ...(given === undefined ? {} : { if: condition(context, given, at(scope, 'taskInput')) }),
     input: dataInput(context, members.get('input'), at(scope, 'taskInput')),
     output: dataOutput(context, members.get('output'), at(scope, 'task')),
     export: dataOutput(context, members.get('export'), at(scope, 'taskExport')),
@@ -78,9 +80,10 @@ export function dataOutput(context: Context, node: Located | undefined, scope: S
 
 export const directives = ['continue', 'exit', 'end'] as const;
 
-export function directive({ reading }: Context, node: Located, { names }: Targets): Directive {
+export function directive({ reading }: Context, node: Located, { names, named }: Targets): Directive {
   const text = readText(reading, node, `${listed(directives)}, or the name of a task`);
   if (text === undefined) return 'continue';
+  named?.add(text);
   const known = directives.find((word) => word === text);
   if (known !== undefined) return known;
   const index = names?.indexOf(text) ?? -1;

@@ -39,8 +39,9 @@ const longestName = 255;
 /** A list of tasks that follow each other. */
 export function taskList(context: Context, node: Located | undefined, scope: Scope): readonly Task[] {
   const items = namedTasks(context, node);
-  const names = items.map(({ name }) => name);
-  const tasks = items.map((item) => task(context, item, { scope, targets: { names } }));
+  const targets = { names: items.map(({ name }) => name), named: new Set<string>() };
+  const tasks = items.map((item) => task(context, item, { scope, targets }));
+  judgeNames(context, items, targets.named);
   const whole = tasks.filter((read) => read !== undefined);
   // Where a task could not be read, it is not known what follows it.
   if (whole.length === tasks.length) reportUnreachable(context, items, whole);
@@ -51,30 +52,41 @@ function reportUnreachable({ reading }: Context, items: readonly LocatedMember[]
   const [first] = unreachable(tasks);
   const item = first === undefined ? undefined : items[first];
   if (item !== undefined)
-    reading.problem(item.place, 'can never be reached: the tasks before it go elsewhere with "then", and no "then" leads here');
+    reading.warning(item.place, 'can never be reached: the tasks before it go elsewhere with "then", and no "then" leads here');
 }
 
 /** Tasks that run at the same time. */
 export function branchList(context: Context, node: Located | undefined, scope: Scope): readonly Task[] {
-  return namedTasks(context, node).flatMap((item) => task(context, item, { scope, targets: {} }) ?? []);
+  const items = namedTasks(context, node);
+  const targets = { named: new Set<string>() };
+  const tasks = items.flatMap((item) => task(context, item, { scope, targets }) ?? []);
+  judgeNames(context, items, targets.named);
+  return tasks;
 }
 
 function namedTasks({ reading }: Context, node: Located | undefined): readonly LocatedMember[] {
-  const wanted = 'a list of tasks, each "- NAME: { … }"';
-  const items = listItems(reading, node, wanted);
+  const items = listItems(reading, node, 'a list of tasks, each "- NAME: { … }"');
   if (node?.kind === 'array' && items.length === 0) reading.problem(node, 'needs at least one task');
+  return items.flatMap((item) => onlyMember(reading, item, 'one task') ?? []);
+}
+
+/** `named`: what `then` names in this list. A name that it could mean in two ways is a problem there alone. */
+function judgeNames({ reading }: Context, items: readonly LocatedMember[], named: ReadonlySet<string>): void {
   const seen = new Set<string>();
-  return items.flatMap((item) => {
-    const only = onlyMember(reading, item, 'one task');
-    if (only === undefined) return [];
-    const { name, place } = only;
-    if (seen.has(name)) reading.problem(place, 'is the name of two tasks of this list, so that "then" cannot tell them apart');
-    else if (directives.some((word) => word === name)) reading.problem(place, 'has a meaning in "then"; choose another name');
-    else if (name === '' || name.length > longestName)
+  for (const { name, place } of items) {
+    const isNamed = named.has(name);
+    if (name === '' || name.length > longestName)
       reading.problem(place, `is no name of a task; write 1 to ${longestName} characters`);
+    else if (seen.has(name) && isNamed)
+      reading.problem(place, 'is the name of two tasks of this list, so that "then" cannot tell them apart');
+    else if (seen.has(name))
+      reading.warning(place, 'is the name of two tasks of this list; "then" cannot lead to either of them');
+    else if (directives.some((word) => word === name)) {
+      if (isNamed) reading.problem(place, 'has a meaning in "then", which this list uses; choose another name');
+      else reading.warning(place, 'has a meaning in "then", which cannot lead to this task; choose another name');
+    }
     seen.add(name);
-    return [only];
-  });
+  }
 }
 
 /** One task with its name; undefined where its kind cannot be read, which is reported. */

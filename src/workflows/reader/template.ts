@@ -1,7 +1,7 @@
 import type { Located } from '#yaml/located.ts';
 import type { Expression } from '../workflow.ts';
 import type { Context } from './context.ts';
-import { expressionIn, quoted } from './jq-source.ts';
+import { assigns, expressionIn, quoted } from './jq-source.ts';
 import type { Scope } from './scope.ts';
 
 /** In place of a value that has a problem. */
@@ -85,6 +85,13 @@ export function expression(context: Context, node: Located, scope: Scope): Expre
   }
   const found = expressionIn(node.value);
   return checked(context, node, typeof found === 'object' ? found.expression : node.value.trim(), scope);
+}
+
+/** An expression that decides. `=` in one is an assignment, which is always true. */
+export function condition(context: Context, node: Located, scope: Scope): Expression {
+  const read = expression(context, node, scope);
+  if (assigns(read.jq)) context.reading.warning(node, 'assigns with "=", whose result counts as true; compare with "=="');
+  return read;
 }
 
 /** An expression or an object of expressions, as `input.from`, `output.as` and `export.as` have it. */

@@ -1,23 +1,52 @@
 import type { Located } from '#yaml/located.ts';
-import type { Catch, Expression, Retry, Task } from '../workflow.ts';
+import type { CallSite } from '../call-sites.ts';
+import { operationsOf } from '../operations.ts';
+import { type Catch, type Expression, outcomeUnknown, type Retry, type Task, type TryTask } from '../workflow.ts';
 import type { Context } from './context.ts';
 import { readDuration } from './durations.ts';
 import { expressionIn } from './jq-source.ts';
 import { integerOf, membersOf, type ObjectMembers, readText } from './members.ts';
 import { at, type Scope, within } from './scope.ts';
 import type { BaseOf } from './task-base.ts';
-import { expression } from './template.ts';
+import { condition } from './template.ts';
 import { variableName } from './variable-names.ts';
 
 /** `try` with its `catch`. */
 export function tryTask(context: Context, members: ObjectMembers, node: Located, base: BaseOf, scope: Scope): Task {
   const clause = members.required('catch', 'what happens with errors; {} catches all of them');
-  return {
-    ...base,
-    kind: 'try',
-    tasks: context.tasks(node, scope),
-    catch: clause === undefined ? { as: 'error' } : readCatch(context, clause, scope),
-  };
+  const tasks = context.tasks(node, scope);
+  if (clause === undefined) return { ...base, kind: 'try', tasks, catch: { as: 'error' } };
+  const handling = readCatch(context, clause, scope);
+  warnOfChanges(context, clause, { tasks, catch: handling });
+  return { ...base, kind: 'try', tasks, catch: handling };
+}
+
+/** Warns where errors of a change are caught: an unknown outcome is left to people, and a retry makes the change again. */
+function warnOfChanges(
+  { reading }: Context,
+  clause: Located,
+  { tasks, catch: handling }: Pick<TryTask, 'tasks' | 'catch'>,
+): void {
+  if (!operationsOf({ tasks, input: {}, output: {} }).calls.some(isChange)) return;
+  // A filter that names another type does not look as if it caught it.
+  if (handling.errors?.type === undefined)
+    reading.warning(
+      clause,
+      `does not catch the unknown outcome of a change: the run waits for a decision; errors.with.type "${outcomeUnknown}" catches it`,
+    );
+  if (handling.retry !== undefined)
+    reading.warning(
+      clause,
+      'has a retry around a change, which may then leave more than once; say in "when" which errors are safe',
+    );
+}
+
+/** Whether the document itself says that the call changes something. */
+function isChange({ function: name, method, repeatable }: CallSite): boolean {
+  return (
+    (name === 'orchestratorAction' && repeatable !== true) ||
+    (method !== undefined && !['GET', 'HEAD', 'OPTIONS'].includes(method))
+  );
 }
 
 const catchMembers = ['errors', 'as', 'when', 'exceptWhen', 'retry', 'do'] as const;
@@ -45,8 +74,8 @@ function conditions(
   const [when, exceptWhen] = [members.get('when'), members.get('exceptWhen')];
   const inside = at(scope, 'task');
   return {
-    ...(when === undefined ? {} : { when: expression(context, when, inside) }),
-    ...(exceptWhen === undefined ? {} : { exceptWhen: expression(context, exceptWhen, inside) }),
+    ...(when === undefined ? {} : { when: condition(context, when, inside) }),
+    ...(exceptWhen === undefined ? {} : { exceptWhen: condition(context, exceptWhen, inside) }),
   };
 }
 
@@ -138,9 +167,12 @@ function limit(context: Context, node: Located | undefined, scope: Scope): Retry
   const [attempt, total] = [members.get('attempt'), members.get('duration')];
   const each =
     attempt === undefined ? undefined : membersOf(reading, attempt, { wanted: 'an object', known: ['count', 'duration'] });
-  const [count, longest] = [each?.get('count'), each?.get('duration')];
+  const [attempts, longest] = [each?.get('count'), each?.get('duration')];
+  const count = attempts === undefined ? undefined : integerOf(reading, attempts, 0);
+  if (attempts !== undefined && count !== undefined)
+    reading.warning(attempts, `counts the attempts after the first one; with the first there are at most ${count + 1}`);
   return defined({
-    count: count === undefined ? undefined : integerOf(reading, count, 0),
+    count,
     attemptDuration: longest === undefined ? undefined : readDuration(context, longest, scope),
     duration: total === undefined ? undefined : readDuration(context, total, scope),
   });

@@ -39,6 +39,7 @@ export interface SeenApproval {
     readonly user?: string;
     readonly body?: string;
     readonly redacted: boolean;
+    readonly secrets?: readonly object[];
   };
   readonly rules: readonly { readonly name: string; readonly grants: number; readonly satisfied: boolean }[];
   readonly decisions: readonly {

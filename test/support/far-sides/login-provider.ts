@@ -18,6 +18,8 @@ export interface LoginProvider extends IdentityProvider {
   tokenReply: ((response: ServerResponse, idToken: string) => void) | undefined;
   /** The forms that the token endpoint got, in order. */
   readonly exchanges: readonly URLSearchParams[];
+  /** The `Authorization` headers of these requests. */
+  readonly authorizations: readonly (string | undefined)[];
   /** The person logs in at the address to which the gateway led: the address to which the provider sends the browser back. */
   logIn(authorization: string): Promise<URL>;
 }
@@ -31,14 +33,17 @@ interface LoginProviderOptions {
   /** The provider names itself in its replies (RFC 9207). */
   readonly namesItself?: boolean;
   readonly discovery?: Claims;
+  /** The console is a confidential client with this secret. */
+  readonly secret?: string;
 }
 
 export async function loginProvider(
   owner: Owner,
-  { namesItself = false, discovery }: LoginProviderOptions = {},
+  { namesItself = false, discovery, secret }: LoginProviderOptions = {},
 ): Promise<LoginProvider> {
   const grants = new Map<string, Grant>();
   const exchanges: URLSearchParams[] = [];
+  const authorizations: (string | undefined)[] = [];
   const state: Pick<LoginProvider, 'person' | 'signing' | 'tokenReply'> = { person: {}, signing: {}, tokenReply: undefined };
   const authorize = (asked: URLSearchParams): URL => {
     const [type, client, method] = ['response_type', 'client_id', 'code_challenge_method'].map((name) => asked.get(name));
@@ -51,11 +56,12 @@ export async function loginProvider(
     if (namesItself) back.searchParams.set('iss', provider.issuer);
     return back;
   };
-  const exchange = async (form: URLSearchParams, response: ServerResponse): Promise<void> => {
+  const exchange = async (form: URLSearchParams, request: IncomingMessage, response: ServerResponse): Promise<void> => {
     exchanges.push(form);
+    authorizations.push(request.headers.authorization);
     const grant = grants.get(form.get('code') ?? '');
     grants.delete(form.get('code') ?? '');
-    if (grant === undefined || !isEarned(grant, form)) {
+    if (grant === undefined || !isEarned(grant, form) || !isClient(form, request, secret)) {
       answerJson(response, 400, { error: 'invalid_grant', error_description: '<b>no</b>' });
       return;
     }
@@ -67,7 +73,7 @@ export async function loginProvider(
   };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname, searchParams } = new URL(request.url ?? '', provider.issuer);
-    if (pathname === '/token') await exchange(new URLSearchParams(await text(request)), response);
+    if (pathname === '/token') await exchange(new URLSearchParams(await text(request)), request, response);
     else if (request.method === 'POST') response.writeHead(303, { Location: authorize(searchParams).href }).end();
     else response.writeHead(200, { 'Content-Type': 'text/html' }).end('<form method="post"><button>Log in here</button></form>');
   };
@@ -81,6 +87,7 @@ export async function loginProvider(
   });
   return Object.assign(state, provider, {
     exchanges,
+    authorizations,
     logIn: (authorization: string) => Promise.resolve(authorize(new URL(authorization).searchParams)),
   });
 }
@@ -92,10 +99,24 @@ function isEarned({ asked }: Grant, form: URLSearchParams): boolean {
     .digest('base64url');
   return (
     form.get('grant_type') === 'authorization_code' &&
-    form.get('client_id') === asked.get('client_id') &&
     form.get('redirect_uri') === asked.get('redirect_uri') &&
     challenge === asked.get('code_challenge')
   );
+}
+
+/** A client of the token endpoint that is who it says (RFC 6749, section 2.3.1): id and secret are form-encoded in HTTP Basic. */
+function isClient(form: URLSearchParams, { headers: { authorization } }: IncomingMessage, secret: string | undefined): boolean {
+  if (authorization === undefined)
+    return form.get('client_id') === consoleClientId && form.get('client_secret') === (secret ?? null);
+  const [id, given] = Buffer.from(authorization.replace(/^Basic /u, ''), 'base64')
+    .toString()
+    .split(':')
+    .map(formDecoded);
+  return secret !== undefined && id === consoleClientId && given === secret && !form.has('client_secret');
+}
+
+function formDecoded(text: string): string | null {
+  return new URLSearchParams(`x=${text}`).get('x');
 }
 
 function answerJson(response: ServerResponse, status: number, value: object): void {

@@ -38,6 +38,8 @@ interface AccessConfigOptions {
   readonly clients?: Readonly<Record<string, readonly RoleName[]>>;
   readonly passwordHash?: string;
   readonly oidc?: readonly IssuerOptions[];
+  /** In place of what the others give. */
+  readonly more?: Partial<AccessOptions>;
 }
 
 /** Users and clients whose password is `right`. */
@@ -50,6 +52,10 @@ export function accessConfig(options: AccessConfigOptions = {}): AccessOptions {
     clients: Object.entries(clients).map(([clientId, roles]) => ({ clientId, secretHash: hash, roles, groups: [] })),
     oidc,
     roles: [],
+    groupRoles: {},
+    persons: {},
+    blocked: [],
+    ...options.more,
   };
 }
 

@@ -25,6 +25,7 @@ function* keysOf(shape: Shape<unknown>, path: string): Generator<ConfigKey> {
     yield* keysOf(member.shape, memberPath(path, key));
   }
   if (shape.element !== undefined) yield* keysOf(shape.element, `${path}[]`);
+  if (shape.entries !== undefined) yield* keysOf(shape.entries, `${path}.NAME`);
   if (shape.variants !== undefined) yield* variantKeys(shape.variants, path);
 }
 

@@ -52,6 +52,7 @@ interface LogLine {
   readonly msg: string;
   readonly requestId?: string;
   readonly file?: string;
+  readonly path?: string;
   readonly reason?: string;
 }
 

@@ -6,7 +6,6 @@ import { type AuditLog, createAuditLog } from '../../../src/audit/audit-log.ts';
 import { type AuditRecord, createAuditReader } from '../../../src/audit/audit-reader.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { noLog } from '../../../src/base/log.ts';
-import { Secret } from '../../../src/base/secret.ts';
 import { continueTrace } from '../../../src/base/trace-context.ts';
 import type { Tracing } from '../../../src/base/tracing.ts';
 import { createCallPath } from '../../../src/calls/call-path.ts';
@@ -15,16 +14,23 @@ import type { Database } from '../../../src/database/database.ts';
 import { createResolver } from '../../../src/outbound/resolver.ts';
 import { newRun } from '../../../src/runs/run-records.test-support.ts';
 import { type CallTaskEnd, type CallTasks, createCallTasks, type RunCall } from '../../../src/runs/tasks/call-tasks.ts';
+import type { RunSecrets } from '../../../src/runs/tasks/run-secrets.ts';
+import type { SealedSecrets } from '../../../src/runs/tasks/sealed-secret.ts';
 import { createSecretValues } from '../../../src/runs/tasks/secret-values.ts';
 import { createLiveParts } from '../../../src/wiring/live-parts.ts';
 import { type FarSide, farSide } from '../far-sides/far-side.ts';
 import { sqliteStore } from '../stores/stores.ts';
 import { temporaryFile } from '../temporary-file.ts';
 import { noApprovalGate, noApprovalTasks } from './no-approvals.ts';
+import { sealedSecret } from './sealed-secret.ts';
 
 /** A trace that all calls of the harness belong to. */
 export const runTrace = continueTrace(undefined);
 const starter: Principal = { id: 'ann', username: 'ann', roles: ['readonly'], groups: [] };
+
+function mapped(secrets: Readonly<Record<string, string>>): SealedSecrets {
+  return Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, sealedSecret(value)]));
+}
 
 /** Somebody with these roles who answers for the calls. The name holds them. */
 function answering(roles: readonly Role[]): NamedPrincipal {
@@ -39,6 +45,8 @@ interface GatewayNeeds {
   readonly far: FarSide;
   readonly database: Database;
   readonly secrets?: Readonly<Record<string, string>>;
+  /** Secrets with their rules. Default: those of `secrets`, which no call can carry. */
+  readonly sealed?: SealedSecrets;
   /** Milliseconds that are added to the time. */
   readonly later?: number;
   /** Changes the audit log, to let it fail. */
@@ -47,7 +55,7 @@ interface GatewayNeeds {
   readonly tracing?: Tracing;
 }
 
-type Task = Partial<Omit<RunCall, 'function' | 'args'>> & {
+type Task = Partial<Omit<RunCall, 'function' | 'args' | 'secrets'>> & {
   readonly answerable?: readonly Role[];
   readonly signal?: AbortSignal;
 };
@@ -58,6 +66,8 @@ export interface TaskGateway {
   /** `args`: JSON text, or a value. */
   readonly perform: (name: RunCall['function'], args: unknown, task?: Task) => Promise<CallTaskEnd>;
   readonly fetchDocument: (endpoint: object) => ReturnType<CallTasks['fetch']>;
+  /** What `$secrets.NAME` is in the run. */
+  readonly placeholder: (name: string) => string;
   readonly records: () => Promise<readonly AuditRecord[]>;
 }
 
@@ -97,7 +107,9 @@ ${configuration}`,
   const log = await createAuditLog({ database, clock, log: noLog, version: '1', config: config.audit, longestCall });
   t.after(() => log.close());
   const reader = createAuditReader({ database, clock, longestCall });
-  const values = Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, new Secret(value)]));
+  const values = createSecretValues(() => needs.sealed ?? mapped(secrets));
+  const names = Object.keys({ ...secrets, ...needs.sealed });
+  const ofRun = values.ofRun({ seed: 'seed', workflow: 'lab.one', names });
   const tasks = createCallTasks({
     calls: createCallPath({ ...live, gate: noApprovalGate, userAgent: 'test' }),
     audit: changed(log),
@@ -105,9 +117,16 @@ ${configuration}`,
     observers: { metrics: { attemptEnded() {} }, log: noLog },
     log: noLog,
     tracing: needs.tracing,
-    secrets: createSecretValues(() => values),
+    secrets: values,
     approvals: noApprovalTasks,
-    people: { standing: async ({ authors = [] }) => ({ answerable: authors.map(withRoles), involved: [] }) },
+    isReadAction: (name, path) => live.adapters().isReadAction(name, path),
+    people: {
+      standing: async ({ authors = [] }) => ({
+        answerable: authors.map(withRoles),
+        writers: authors.map(withRoles),
+        involved: [],
+      }),
+    },
   });
   return {
     tasks,
@@ -118,7 +137,7 @@ ${configuration}`,
     ) => {
       const run = { ...newRun({ id: 'run-1', principal: starter }), authors: [answering(answerable)] };
       const text = typeof args === 'string' ? args : JSON.stringify(args);
-      const place = { activity: 3, attempt: 1, reference: '/do/0/x' };
+      const place = { activity: 3, attempt: 1, reference: '/do/0/x', secrets: ofRun };
       const end = await tasks.perform({ run, trace: runTrace, ...place, function: name, args: text, ...task }, signal);
       if (end === 'waiting') throw new Error('The call waits for an approval.');
       if ('held' in end) throw new Error(`The call is held: ${end.held.detail}`);
@@ -126,10 +145,19 @@ ${configuration}`,
     },
     fetchDocument: (endpoint) => {
       const run = { ...newRun({ id: 'run-1', principal: starter }), authors: [answering(['engineering'])] };
-      return tasks.fetch({ run, trace: runTrace, endpoint: JSON.stringify(endpoint) }, new AbortController().signal);
+      return tasks.fetch(
+        { run, trace: runTrace, secrets: ofRun, endpoint: JSON.stringify(endpoint) },
+        new AbortController().signal,
+      );
     },
+    placeholder: (name) => placeholderIn(ofRun.variable([]), name),
     records: async () => (await reader.list({ limit: 100 })).list,
   };
+}
+
+function placeholderIn(variable: ReturnType<RunSecrets['variable']>, name: string): string {
+  assert.ok('text' in variable);
+  return (JSON.parse(variable.text) as Readonly<Record<string, string>>)[name] ?? '';
 }
 
 /**

@@ -25,13 +25,23 @@ interface ReadStream {
   end(): Promise<unknown>;
 }
 
+interface StreamRequest {
+  /** `Authorization`. */
+  readonly as: string;
+  readonly target: string;
+  readonly after?: string;
+  /** In place of `as`. */
+  readonly cookie?: string;
+}
+
 /** Opens a stream, and resolves once its first bytes are there. */
 export async function readStream(
   t: TestContext,
   { port }: Pick<RunServer, 'port'>,
-  { as, target, after }: { readonly as: string; readonly target: string; readonly after?: string },
+  { as, target, after, cookie }: StreamRequest,
 ): Promise<ReadStream> {
-  const headers = { Authorization: as, ...(after !== undefined && { 'Last-Event-ID': after }) };
+  const caller = cookie === undefined ? { Authorization: as } : { Cookie: cookie };
+  const headers = { ...caller, ...(after !== undefined && { 'Last-Event-ID': after }) };
   const request = get({ host: '127.0.0.1', port, path: target, headers, agent: false });
   t.after(() => request.destroy());
   request.on('error', () => undefined);

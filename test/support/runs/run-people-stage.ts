@@ -48,7 +48,7 @@ export function usersOf(people: Roles): readonly Readonly<Record<string, unknown
   return Object.entries(people).map(([username, given]) => ({ username, passwordHash: testPasswordHash, ...given }));
 }
 
-interface PeopleStage {
+export interface PeopleStage {
   readonly gateway: Gateway;
   readonly far: CountingFarSide;
   /** What the gateway is configured with, and these people in the place of those of the beginning. */
@@ -122,6 +122,6 @@ export function callersOf(gateway: () => Pick<Gateway, 'send'>): Omit<PeopleStag
 }
 
 /** Who is involved in a run, as one text for each principal, in alphabetical order. */
-export function involvedIn({ involved }: PeopledRun): readonly string[] {
+export function involvedIn({ involved }: Pick<PeopledRun, 'involved'>): readonly string[] {
   return involved.map(({ principal, as }) => `${principal}: ${as.join(' ')}`).toSorted();
 }

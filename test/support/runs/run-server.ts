@@ -98,9 +98,11 @@ export async function runServer(
     people: createRunPeople({
       store,
       principalNow: async (id) => principals.find((each) => each.id === id),
+      isGone: (id) => !principals.some((each) => each.id === id),
       storers: async () => new Map([[pin.digest, pin.storers]]),
       digestOf: async () => pin.digest,
       whyNotCall: () => undefined,
+      whyNotSecrets: async () => undefined,
     }),
     inputProblems: async ({ input }) =>
       input.includes('"wrong"') ? [{ pointer: '/input', detail: 'is wrong, as the form says' }] : [],
@@ -140,6 +142,8 @@ export async function runServer(
     clock,
     rights: noRights,
     whyNotWriter: () => Promise.resolve(undefined),
+    refuseAuthor: () => Promise.resolve(),
+    asksAuthors: () => false,
   });
   return {
     port,
@@ -179,7 +183,8 @@ function accessByName(): Access {
     if (principal === undefined) throw new Error(`no principal ${authorization}`);
     return { principal, via: 'basic' };
   };
-  return { authenticate } as Access;
+  const again: Pick<Access, 'authenticateAgain' | 'rightsOf'> = { authenticateAgain: (caller) => caller, rightsOf: () => '' };
+  return { authenticate, ...again } as Access;
 }
 
 /** The last step of a run, with its last event. */

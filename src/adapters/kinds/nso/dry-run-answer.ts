@@ -25,9 +25,16 @@ export async function readDryRun(
   }
   // The result of sync-to is text without a holder; that of several devices is a list.
   const pieces = piecesIn(result);
-  if (pieces.length > 0 && memberNamed(result, 'result') === undefined) return { kind: format, text: textOf(pieces, path) };
+  const isDryRun = pieces.length > 0 ? memberNamed(result, 'result') === undefined : isInSync(result);
+  if (isDryRun) return { kind: format, text: textOf(pieces, path) };
   const info = textIn(result, 'info');
   return none(info === undefined ? `NSO answered ${status} without the result of a dry run` : `NSO answered: ${info}`);
+}
+
+/** Devices about which a dry run has nothing to say. An action that was executed has a `result` for each. */
+function isInSync(output: JsonNode): boolean {
+  const devices = entriesIn(memberNamed(output, 'sync-result'));
+  return devices.length > 0 && devices.every((device) => memberNamed(device, 'result') === undefined);
 }
 
 function none(said: string): Preview {
@@ -57,7 +64,7 @@ function nameOf(entry: JsonNode, list: string): string | undefined {
 /** The texts of NSO one after the other. A heading names the device of each, unless there is one alone and the path of the call names it. */
 function textOf(pieces: readonly Piece[], path: string): string {
   const [only, ...others] = pieces;
-  if (only === undefined) return '';
+  if (only === undefined || pieces.every(({ text }) => text === '')) return '';
   const isNamed = only.about === undefined || namesDevice(path, only.about);
   if (others.length === 0 && isNamed) return storableText(only.text);
   return storableText(pieces.map(({ about, text }) => (about === undefined ? '' : `# ${about}\n`) + ended(text)).join(''));

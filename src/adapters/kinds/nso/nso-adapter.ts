@@ -16,6 +16,7 @@ export const nsoAdapter: AdapterKind = {
     if (segments.find((segment) => segment === 'api' || segment === 'restconf') !== 'api') return 'application/yang-data+json';
     return segments.includes('_operations') ? 'application/vnd.yang.operation+json' : 'application/vnd.yang.data+json';
   },
+  readActions: ['**/check-sync', '**/compare-config', '**/check-yang-modules', '**/get-modifications'],
   sendsEmptyObject: false,
   dryRuns: nsoDryRuns,
   async probe(ask) {

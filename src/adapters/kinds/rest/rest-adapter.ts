@@ -4,6 +4,7 @@ import type { AdapterKind } from '#adapters/adapter-kind.ts';
 export const restAdapter: AdapterKind = {
   name: 'rest',
   defaultContentType: () => 'application/json',
+  readActions: [],
   sendsEmptyObject: true,
   probe: async (ask) => ({ ...(await ask('', '*/*')), role: 'primary' }),
 };

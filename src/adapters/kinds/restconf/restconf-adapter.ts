@@ -5,6 +5,7 @@ import { askForRoot } from '#adapters/restconf-root.ts';
 export const restconfAdapter: AdapterKind = {
   name: 'restconf',
   defaultContentType: () => 'application/yang-data+json',
+  readActions: [],
   sendsEmptyObject: false,
   probe: async (ask) => ({ ...(await askForRoot(ask)), role: 'primary' }),
 };

@@ -1,0 +1,72 @@
+import type { Principal } from '#access/principal.ts';
+import { type SecretRules, whyNotByWriter, whyNotForWorkflow } from '#access/secret-rule.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { WorkflowLoader } from './workflow-loader.ts';
+import { reachedWorkflows } from './workflow-pins.ts';
+import type { WorkflowName, WorkflowStore, WorkflowVersion } from './workflow-store.ts';
+
+/** Who may write documents that use secrets, by the configuration in force. */
+export interface SecretUse {
+  /** What is wrong with the secrets of a document that the person stores: predicates of it. */
+  problemsOf(person: Principal, document: { readonly id: string; readonly secrets: readonly string[] }): readonly string[];
+  /** Why the people may not write the document: a sentence. Undefined where they may, and where it cannot be read any more. */
+  whyNot(document: UsingDocument, people: readonly Principal[]): Promise<string | undefined>;
+  /** False: no secret is configured. */
+  readonly isAsked: () => boolean;
+  /** Throws `workflow-invalid` where the person may not be author of an automation that runs the workflow, with all that it reaches. */
+  refuseAuthor(person: Principal, workflow: WorkflowName): Promise<void>;
+}
+
+interface UsingDocument extends Pick<WorkflowVersion, 'id' | 'version' | 'digest'> {
+  readonly secrets?: WorkflowVersion['secrets'] | undefined;
+}
+
+export function createSecretUse({
+  rules,
+  store,
+  loader,
+}: {
+  readonly rules: SecretRules;
+  readonly store: Pick<WorkflowStore, 'find'>;
+  readonly loader: WorkflowLoader;
+}): SecretUse {
+  const problemsOf: SecretUse['problemsOf'] = (person, { id, secrets }) =>
+    secrets.flatMap((name) => {
+      // One that is not configured fails its task, and so do the people who may not write it, once it is.
+      const rule = Object.hasOwn(rules(), name) ? rules()[name] : undefined;
+      const reasons = rule === undefined ? [] : [whyNotForWorkflow(rule, id), whyNotByWriter(rule, person)];
+      return reasons.flatMap((reason) => (reason === undefined ? [] : [`uses the secret "${name}", which ${reason}`]));
+    });
+  const whyNot: SecretUse['whyNot'] = async ({ id, version, digest, ...noted }, people) => {
+    const secrets = noted.secrets ?? (await secretsOfStored({ id, version, digest }, loader));
+    for (const person of people) {
+      const [problem] = problemsOf(person, { id, secrets });
+      if (problem !== undefined) return `${id} ${version} ${problem}.`;
+    }
+    return undefined;
+  };
+  const isAsked = (): boolean => Object.keys(rules()).length > 0;
+  return {
+    problemsOf,
+    whyNot,
+    isAsked,
+    async refuseAuthor(person, workflow) {
+      if (!isAsked()) return;
+      for (const { pin, secrets } of (await reachedWorkflows(store, workflow)) ?? []) {
+        const reason = await whyNot({ ...pin, secrets }, [person]);
+        if (reason !== undefined)
+          throw new GatewayError('workflow-invalid', `You may not be author of what runs this workflow: ${reason}`);
+      }
+    },
+  };
+}
+
+/** Of a document that was stored before the gateway noted them. One that cannot be read any more uses none. */
+async function secretsOfStored(document: UsingDocument, loader: WorkflowLoader): Promise<readonly string[]> {
+  try {
+    return (await loader.load(document))?.workflow.secrets ?? [];
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'workflow-invalid') return [];
+    throw error;
+  }
+}
