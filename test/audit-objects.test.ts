@@ -18,7 +18,11 @@ async function stage(t: TestContext, store: TestStore) {
     config: {
       store: { url: storeUrl(await store.fresh(t)) },
       approvals: [{ name: 'changes', when: { routes: ['restAction'] }, approvers: { roles: ['admin'] } }],
-      automations: { secrets: { token: { env: 'WORKFLOW_TOKEN' } } },
+      automations: {
+        secrets: {
+          token: { value: { env: 'WORKFLOW_TOKEN' }, workflows: ['lab.*'], writers: { roles: ['admin'] }, destinations: [] },
+        },
+      },
     },
     environment: { WORKFLOW_TOKEN: secret },
     adapters: [{ name: 'Far', kind: 'rest', url: far.url }],

@@ -79,7 +79,7 @@ async function scheduledRun(occurrence: Occurrence, options: OpenSchedulesOption
   const people = await peopleFor(occurrence, options.forms);
   const principal = await schedulerNow(people.scheduler, options.access);
   if ('refused' in principal) return principal;
-  const found = await workflowOf(automation, options);
+  const found = await scheduledWorkflow(automation, options);
   if (found === undefined)
     return { refused: 'Its workflow does not exist, or has no such version or no release.', code: 'workflow-missing' };
   const input = data?.input === undefined ? '{}' : JSON.stringify(data.input);
@@ -87,7 +87,7 @@ async function scheduledRun(occurrence: Occurrence, options: OpenSchedulesOption
   return (await refusalOf(parts, options)) ?? { run: newRun(parts, options) };
 }
 
-export async function workflowOf(
+export async function scheduledWorkflow(
   automation: Automation,
   { loader, workflowStore }: Pick<OpenSchedulesOptions, 'loader' | 'workflowStore'>,
 ): Promise<Pick<RunParts, 'documents' | 'workflow'> | undefined> {

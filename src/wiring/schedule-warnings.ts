@@ -1,7 +1,7 @@
 import { mayRun, namedWorkflow } from '#automations/automation-access.ts';
 import { isHeld, isScheduled } from '#automations/automation-people.ts';
 import type { RequestProblem } from '#base/gateway-error.ts';
-import { type OpenSchedulesOptions, schedulerNow, workflowOf } from './open-schedules.ts';
+import { type OpenSchedulesOptions, scheduledWorkflow, schedulerNow } from './open-schedules.ts';
 import { peopleFor } from './people-for.ts';
 
 /** Every reason for which the schedule of an automation, stored a moment ago, can begin no run. Empty without a schedule. */
@@ -15,7 +15,7 @@ export function createScheduleWarnings(needs: Needs): ScheduleWarnings {
     const stored = await needs.automations.find(id);
     if (stored === undefined || !isScheduled(stored.automation) || stored.automation.data?.workflowId === undefined) return [];
     const { automation } = stored;
-    const found = await workflowOf(automation, needs);
+    const found = await scheduledWorkflow(automation, needs);
     if (found === undefined) return [missing(automation.data?.workflowVersion)];
     const input = JSON.stringify(automation.data?.input ?? {});
     const problems = await needs.runs.inputs.inputProblems({ automation, workflow: found.workflow, input });
