@@ -86,6 +86,36 @@ test('the preview of an action is its own dry run, also where a run makes the ca
   assert.equal((await previewed(waiting?.id ?? '')).text, 'hostname ce22\n');
 });
 
+test('an approval that is over gets no new preview', async () => {
+  const used = needed(await change('demo', 'over'));
+  await grant('lea', used);
+  assert.equal((await change('demo', 'over', { Approval: used })).status, 200);
+  assertProblem(await send('lea', 'POST', `/approvals/${used}/preview`), 409, 'approval-used');
+  const rejected = needed(await change('demo', 'not wanted'));
+  await previewed(rejected);
+  assert.equal((await send('lea', 'POST', `/approvals/${rejected}/reject`, { reason: 'no' })).status, 200);
+  assertProblem(await send('lea', 'POST', `/approvals/${rejected}/preview`), 409, 'approval-rejected');
+});
+
+test('a preview of an approval counts towards the rate limit of who asks for it', async (t) => {
+  const limited = await startGateway(t, {
+    users: [...people],
+    config: {
+      server: { rateLimit: { calls: 6, per: '1h' } },
+      approvals: [{ name: 'all', when: { methods: ['PUT'] }, approvers: { groups: ['noc-leads'] } }],
+    },
+    adapters: [{ name: 'demo', kind: 'nso', url: demo.url, auth: { type: 'basic', username: 'admin', password: 'admin' } }],
+  });
+  const caller = approvalCaller(() => limited);
+  const body = { params: { method: 'PUT', path: hostname, accept: yang }, body: { 'tailf-ned-cisco-ios:hostname': 'x' } };
+  const ask = () => caller.send('ann', 'POST', '/orchestrator_manager/restRequest/demo', body);
+  const id = needed(await ask());
+  const replies = [];
+  for (let count = 0; count < 8; count += 1) replies.push(await caller.send('lea', 'POST', `/approvals/${id}/preview`));
+  assertProblem(replies.at(-1) ?? assert.fail(), 429, 'too-many-requests');
+  assert.equal(needed(await ask()), id, 'the caller of the approval can go on');
+});
+
 test('the record of a dry run names the approval, and who asked for the call', async () => {
   const id = needed(await change('demo', 'recorded'));
   await previewed(id);

@@ -93,7 +93,7 @@ test('a node that does not prove that it is NSO gets no dry run, and no other ch
   for (const library of ['other', 'absent'] as const) {
     const { node, name } = await nso(t, library);
     for (const method of ['PUT', 'PATCH', 'DELETE', 'POST'])
-      assert.match(await reasonOf(name, { method }), /its YANG library does not prove that it is NSO/u);
+      assert.match(await reasonOf(name, { method, body: '{"x:child":1}' }), /its YANG library does not prove that it is NSO/u);
     assert.deepEqual([node.calls.length, node.changes], [0, 0]);
     assert.ok(node.libraryReads >= 8, 'a missing proof is not kept');
   }
@@ -161,9 +161,9 @@ test('a call without a dry run is not sent, and the reason says why', async (t) 
   const { node, name } = await nso(t, 'rfc8525');
   const action = 'restconf/data/tailf-ncs:devices/device=ce0/sync-to';
   const cases: readonly (readonly [Asked, RegExp])[] = [
-    [{ method: 'GET', body: '' }, /a GET changes nothing/u],
-    [{ path: `${path}?dry-run` }, /is a dry run itself/u],
-    [{ path: `${path}?x=1&dry%2Drun=cli` }, /is a dry run itself/u],
+    [{ method: 'GET', body: '' }, /a GET has no dry run/u],
+    [{ path: `${path}?dry-run` }, /asks for a dry run itself/u],
+    [{ path: `${path}?x=1&dry%2Drun=cli` }, /asks for a dry run itself/u],
     [{ path: `${path}?commit-queue=async` }, /combines no dry run with commit-queue/u],
     [{ path: `${path}?no-out-of-sync-check` }, /combines no dry run with no-out-of-sync-check/u],
     [{ path: `${path}?no-overwrite&x` }, /combines no dry run with no-overwrite/u],
@@ -175,17 +175,60 @@ test('a call without a dry run is not sent, and the reason says why', async (t) 
     [{ path: 'x/restconf/data/y' }, /below restconf\/data/u],
     [{ path: 'restconf/ds/ietf-datastores:running/x' }, /below restconf\/data/u],
     [{ path: 'restconf/operations/x' }, /takes POST alone/u],
-    [{ method: 'POST', path: 'restconf/operations/tailf-ncs:packages/reload', body: '' }, /no dry run of this action/u],
-    [{ method: 'POST', path: 'restconf/data/x:y/custom', body: '{}' }, /no dry run of this action/u],
-    [{ method: 'POST', path: 'restconf/data/x:y/custom', body: '{ "x:input": {} }' }, /no dry run of this action/u],
+    [
+      { method: 'POST', path: 'restconf/operations/tailf-ncs:packages/reload', body: '' },
+      /no dry run of this POST: it is an operation/u,
+    ],
+    [{ method: 'POST', path: 'restconf/data/x:y/custom', body: '{}' }, /may be an action/u],
+    [{ method: 'POST', path: 'restconf/data/x:y/custom', body: '{ "x:input": {} }' }, /is the input of an action/u],
     [{ method: 'POST', path: `${action}?unhide=debug`, body: '' }, /no query parameters with an action/u],
     [{ method: 'POST', path: action, body: '{"device":["ce0"]}' }, /not an object \{"input"/u],
     [{ method: 'POST', path: action, body: '{"input":{},"input":{}}' }, /not an object \{"input"/u],
-    [{ method: 'POST', path: action, body: '{"input":{"ncs:dry-run":{}}}' }, /is a dry run itself/u],
+    [{ method: 'POST', path: action, body: '{"input":{"ncs:dry-run":{}}}' }, /asks for a dry run itself/u],
     [{ method: 'POST', path: action, body: '{"input":{"a":1}}', contentType: 'application/yang-data+xml' }, /in JSON alone/u],
   ];
   for (const [asked, expected] of cases) assert.match(await reasonOf(name, asked), expected);
   assert.equal(node.far.requests.length, 0);
+});
+
+test('a POST that a server may take for an action is not sent for a preview, in no spelling', async (t) => {
+  const { node, name } = await nso(t, 'rfc8525');
+  node.answer = () => httpReply({ status: 204 });
+  const reboot = 'restconf/data/tailf-ncs:devices/device=ce0/tailf-ned:reboot';
+  const device = 'restconf/data/tailf-ncs:devices/device=ce0';
+  const child = '{"x:child":{}}';
+  const cases: readonly Asked[] = [
+    { path: reboot, body: '' },
+    { path: reboot, body: String.raw`{"\u0069nput":{}}` },
+    { path: reboot, body: String.raw`{"x:\u0069nput":{}}` },
+    { path: reboot, body: '{"INPUT":{}}' },
+    { path: reboot, body: `{${' '.repeat(5_000)}"input":{}}` },
+    { path: reboot, body: '{"a":1,"input":{}}' },
+    { path: reboot, body: '{"input":{},"input":1}' },
+    { path: reboot, body: '{"x:a/../input":{}}' },
+    ...['sync-to/', 'sync-to;x', 'sync-to;x=1', 'sync%252Dto', 'sync-to%2F', 'sync-to%20', 'sync-to/.', '%'].map((last) => ({
+      path: `${device}/${last}`,
+      body: child,
+    })),
+    { path: `${device}//sync-to`, body: child },
+  ];
+  for (const asked of cases) await reasonOf(name, { method: 'POST', ...asked });
+  assert.equal(node.far.requests.length, 0, 'not even a proof is asked for');
+});
+
+test('an action is a dry run in each spelling that names it, and a configuration child is one as well', async (t) => {
+  const { node, name } = await nso(t, 'rfc8525');
+  const device = 'restconf/data/tailf-ncs:devices/device=ce0';
+  for (const [last, sent, body] of [
+    ['sync%2Dto', '{"input":{"dry-run":{"outformat":"native"}}}', '{}'],
+    ['tailf-ncs%3async-to', '{"input":{"dry-run":{"outformat":"native"}}}', '{"input":{}}'],
+    ['config/tailf-ned:interface=0%2F1?dry-run=native', '{"x:child":{"a":1.0}}', '{"x:child":{"a":1.0}}'],
+  ] as const) {
+    node.serve();
+    await preview(name, { method: 'POST', path: `${device}/${last.replace('?dry-run=native', '')}`, body, format: 'native' });
+    assert.deepEqual([node.calls[0]?.target, node.calls[0]?.body.toString()], [`/${device}/${last}`, sent]);
+  }
+  assert.equal(node.changes, 0);
 });
 
 test('an action gets dry-run as a member of its input, and every other byte stays', async (t) => {

@@ -88,3 +88,37 @@ test('a document with tasks in more than 100 levels is refused with the limit', 
     assert.match(reply.text, /nested (?:deeper|in more) than \d+/u);
   }
 });
+
+test('texts of errors are cut to 4 KiB and say so, and lists of runs and tasks stay short', async () => {
+  const long = '"x" * 1000000';
+  const texts = { title: `\${ ${long} }`, detail: `\${ ${long} }`, instance: `\${ ${long} }` };
+  const raised = { error: { type: 'https://example.net/a', status: 400, ...texts } };
+  const schema = { format: 'json', document: { properties: { a: { const: 1 } }, additionalProperties: false } };
+  for (const tasks of [
+    [{ stop: { raise: raised } }],
+    [{ stop: { set: { a: `\${ error(${long}) }` } } }],
+    [{ stop: { set: { a: `\${ error({ a: (${long}) }) }` } } }],
+    [{ stop: { set: { a: 1 }, output: { as: `\${ { (${long}): 1 } }`, schema } } }],
+  ] as readonly (readonly TaskDocument[])[]) {
+    const run = await startOf(tasks);
+    const { status, error = { type: '', status: 0 } } = await caller.reaches(run.id, 'faulted', 'completed');
+    assert.equal(status, 'faulted', JSON.stringify(tasks));
+    assert.match(JSON.stringify(error), /… \(cut\)/u);
+    for (const text of Object.values(error)) assert.ok(String(text).length <= 4_096, JSON.stringify(tasks));
+    assert.ok(JSON.stringify(await caller.tasks(run.id)).length < 20_000);
+  }
+  assert.ok(JSON.stringify(await caller.list()).length < 500_000);
+});
+
+test('a result of more than 8 MiB is an error of the expression, and never reaches the run', async () => {
+  assert.match(await faultOf([{ much: { set: { out: '${ "x" * 9000000 }' } } }]), /the result has more than 8 MiB/u);
+});
+
+test('a question of more than 10 KiB, or to very many groups, fails its task', async () => {
+  const asking = (more: object): readonly TaskDocument[] => [
+    { ask: { call: 'approval', with: { message: 'Go on?', approvers: { groups: ['noc'] }, ...more } } },
+  ];
+  assert.match(await faultOf(asking({ message: '${ "x" * 10241 }' })), /\/message has more than 10 KiB/u);
+  assert.match(await faultOf(asking({ approvers: { groups: '${ [range(101) | tostring] }' } })), /names more than 100/u);
+  assert.match(await faultOf(asking({ approvers: { groups: '${ ["x" * 5000] }' } })), /a name of more than 1024 characters/u);
+});

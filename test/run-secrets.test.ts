@@ -133,7 +133,12 @@ async function ended(name: string, tasks: readonly TaskDocument[]): Promise<Seen
 const seen = new Map<string, SeenRun>();
 
 test('R93: the far side gets the secrets of workflows, as the workflows send them', async () => {
-  await Promise.all(Object.entries(workflows).map(async ([name, tasks]) => void seen.set(name, await ended(name, tasks))));
+  const waiting = Object.entries(workflows).values();
+  // All at once would wait too long for the threads that read workflows on a busy machine.
+  const few = Array.from({ length: 4 }, async () => {
+    for (const [name, tasks] of waiting) seen.set(name, await ended(name, tasks));
+  });
+  await Promise.all(few);
   const failing = [
     'basic-fails',
     'call-fails',

@@ -84,7 +84,7 @@ eachStore((store) => {
       else assert.equal(reply.text.replace(added, ''), body, target);
     }
     const caller = runCaller(() => gateway, gateway.basicFor('admin'));
-    const event = { specversion: '1.0', id: 'go', source: '/test', type: 'net.example.go' };
+    const event = { specversion: '1.0', id: 'go', source: 'urn:test', type: 'net.example.go' };
     const headers = { 'content-type': 'application/cloudevents+json' };
     const body = JSON.stringify(event);
     const sent = await gateway.send({ method: 'POST', target: '/events', role: 'admin', headers, body });

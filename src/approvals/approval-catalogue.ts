@@ -21,7 +21,7 @@ import {
 import { decisionText, digestOfBody, type ProofKey, proofOf } from './approval-proof.ts';
 import type { ApprovalFilter, ApprovalPlace } from './approval-reading-store.ts';
 import { approvalNotFound, approvalOver } from './approval-refusals.ts';
-import { type StandingNeeds, standingOf } from './approval-standing.ts';
+import { type Standing, type StandingNeeds, standingOf } from './approval-standing.ts';
 import type { ApprovalStore } from './approval-store.ts';
 
 /** Who asks for which approval. */
@@ -68,7 +68,7 @@ type ReadingOperation = Extract<Operation, 'listApprovals' | 'previewApproval' |
 interface CatalogueOptions extends StandingNeeds {
   readonly store: ApprovalStore;
   readonly rights: Rights;
-  readonly takePreview: (approval: Approval, format?: DryRunFormat) => Promise<StoredPreview>;
+  readonly takePreview: (approval: Approval, asker: Principal, format?: DryRunFormat) => Promise<StoredPreview>;
   /** All known people, for the warnings. */
   readonly known: () => Promise<readonly Principal[]>;
   /** Everybody who has had a hand in the run that asks up to now; empty where no run asks. */
@@ -112,21 +112,22 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
   };
   return {
     read: async (request) => await seen(await visible(request), request.principal),
-    async list({ principal, filter, page: { limit, after } }) {
-      const { list, next } = await visiblePage({
-        limit,
-        after,
+    async list({ principal, filter, page: asked }) {
+      const page = await visiblePage({
+        ...asked,
         read: (most, place: ApprovalPlace | undefined) => store.list(filter, { limit: most, after: place }),
         sees: (approval) => shows('listApprovals', principal, approval),
         placeOf: ({ createdAt, id }) => ({ createdAt, id }),
+        sizeOf,
       });
-      return { list: await Promise.all(list.map((approval) => listed(approval, principal))), next };
+      return { ...page, list: await Promise.all(page.list.map((approval) => listed(approval, principal))) };
     },
     grant: (request) => decide(request, 'granted'),
     reject: (request) => decide(request, 'rejected'),
     async preview(request) {
       const approval = await visible(request, 'previewApproval');
-      const preview = await takePreview(approval, request.format);
+      await openStanding(approval, options);
+      const preview = await takePreview(approval, request.principal, request.format);
       return await seen({ ...approval, preview }, request.principal);
     },
     async sees(principal, id) {
@@ -134,6 +135,11 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
       return approval !== undefined && shows('readApproval', principal, approval);
     },
   };
+}
+
+/** A list has no bodies and no previews. */
+function sizeOf(approval: Approval): number {
+  return Buffer.byteLength(JSON.stringify({ ...approval, body: undefined, preview: undefined }));
 }
 
 /** An approval with its status of now. People who join a run while it waits have a hand in the call that it waits with. */
@@ -152,11 +158,17 @@ function maySee(principal: Principal, approval: Approval): boolean {
 
 /** What people decide about is what was asked: the store alone is not believed. */
 async function refuseVoid(approval: Approval, needs: CatalogueOptions): Promise<void> {
+  if (approval.bodyDigest !== digestOfBody(approval.body)) throw approvalOver({ ...approval, status: 'expired' });
+  const { losses } = await openStanding(approval, needs);
+  await needs.store.withdraw(approval, losses);
+}
+
+/** Throws 409 where the approval is over by the store or by the audit log. */
+async function openStanding(approval: Approval, needs: CatalogueOptions): Promise<Standing> {
   const standing = await standingOf(approval, approval, needs);
-  const isAsShown = approval.bodyDigest === digestOfBody(approval.body);
-  if (standing === undefined || !isAsShown) throw approvalOver({ ...approval, status: 'expired' });
+  if (standing === undefined) throw approvalOver({ ...approval, status: 'expired' });
   if (!isOpen(standing.approval.status)) throw approvalOver(standing.approval);
-  await needs.store.withdraw(approval, standing.losses);
+  return standing;
 }
 
 interface Judged {

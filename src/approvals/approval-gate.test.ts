@@ -12,12 +12,14 @@ import { noLog } from '#base/log.ts';
 import type { ApprovalGate, ApprovalPermit } from '#calls/approval-gate.ts';
 import type { Call } from '#calls/call.ts';
 import { runStoreOver } from '#runs/run-store.test-support.ts';
+import type { ApprovalTasks } from '#runs/tasks/approval-task.ts';
 import { createTestClock, type TestClock } from '../../test/support/gateway/access.ts';
 import { eachStore, type TestStore } from '../../test/support/stores/stores.ts';
 import { type ApprovalCatalogue, createApprovalCatalogue } from './approval-catalogue.ts';
 import { createApprovalGate } from './approval-gate.ts';
 import { proofKeyOf } from './approval-proof.ts';
 import { createApprovalStore } from './approval-store.ts';
+import { createApprovalTasks } from './approval-tasks.ts';
 
 const hour = 3_600_000;
 
@@ -46,7 +48,7 @@ const calls = [callWith('{"a":1}'), callWith('{"a":2}')];
 interface Gateways {
   /** Ids of approvals that ended without a use. */
   readonly expired: string[];
-  readonly gates: readonly { readonly gate: ApprovalGate; readonly audit: AuditLog }[];
+  readonly gates: readonly { readonly gate: ApprovalGate; readonly audit: AuditLog; readonly tasks: ApprovalTasks }[];
   readonly catalogue: ApprovalCatalogue;
   readonly clock: TestClock;
 }
@@ -91,9 +93,9 @@ async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
       store: approvals,
       base: '',
       takePreview: () => undefined,
-      bytesAtMost: 100,
+      bytesAtMost: 100_000,
     });
-    gates.push({ gate, audit });
+    gates.push({ gate, audit, tasks: createApprovalTasks({ ...needs, store: approvals, bytesAtMost: 100_000 }) });
     const takePreview = () => Promise.resolve({ kind: 'none', at: clock.now() });
     catalogue ??= createApprovalCatalogue({
       ...needs,
@@ -285,7 +287,7 @@ function suiteOf(store: TestStore): void {
     const { gates } = await opened(t, store);
     const [gateway] = gates;
     assert.ok(gateway);
-    const long = (digit: string) => callWith(digit.repeat(60));
+    const long = (digit: string) => callWith(digit.repeat(60_000));
     const asking = { principal: caller, rules: ruleSets()[0] ?? [], reference: {} };
     const first = await leaves(gateway, { ...asking, call: long('1') });
     assert.ok(typeof first === 'string');
@@ -301,6 +303,28 @@ function suiteOf(store: TestStore): void {
       'a name makes no one person of two',
     );
     assert.equal(await leaves(gateway, { ...asking, call: long('1') }), first);
+  });
+
+  test('questions of tasks count among the open approvals of a principal, and have the same limit', async (t) => {
+    const { gates } = await opened(t, store);
+    const [gateway] = gates;
+    assert.ok(gateway);
+    const terms = { approvers: { roles: [], groups: ['noc'] }, count: 1, selfApproval: false };
+    const question = (activity: number) => ({
+      task: { run: 'r', activity, attempt: 1, reference: '/do/0/ask' },
+      message: 'x'.repeat(60_000),
+      terms,
+      expires: hour,
+      principal: caller,
+    });
+    assert.deepEqual(await gateway.tasks.ask(question(1)), { kind: 'waiting' });
+    await assert.rejects(gateway.tasks.ask(question(2)), { code: 'too-many-requests', headers: { 'Retry-After': '60' } });
+    assert.deepEqual(await gateway.tasks.ask(question(1)), { kind: 'waiting' }, 'what is asked for already stays');
+    const asking = { principal: caller, rules: ruleSets()[0] ?? [], reference: {} };
+    const long = callWith('1'.repeat(60_000));
+    await assert.rejects(gateway.gate.admit({ ...asking, call: long }), { code: 'too-many-requests' });
+    await gateway.tasks.withdraw(question(1).task);
+    assert.deepEqual(await gateway.tasks.ask(question(2)), { kind: 'waiting' });
   });
 }
 

@@ -1,28 +1,22 @@
-import type { Principal } from '#access/principal.ts';
-import { GatewayError } from '#base/gateway-error.ts';
+import type { GatewayError } from '#base/gateway-error.ts';
 import { uuidVersion7 } from '#base/uuid.ts';
 import type { ApprovalGate, ApprovalPermit, AskingCall } from '#calls/approval-gate.ts';
 import { type Approval, isOpen, statusAt, termsOf } from './approval.ts';
 import { useOf } from './approval-facts.ts';
 import { approvalMismatch, approvalOver, approvalRequired, whereToWait } from './approval-refusals.ts';
+import { hasRoom, type RoomNeeds, tooMany } from './approval-room.ts';
 import { newUse, textOfUse } from './approval-row.ts';
 import { type StandingNeeds, standingOf } from './approval-standing.ts';
 import type { ApprovalStore } from './approval-store.ts';
 import { covers, fingerprintOf, storedCall, taskSubject } from './approval-subject.ts';
 
-interface GateOptions extends StandingNeeds {
+interface GateOptions extends StandingNeeds, RoomNeeds {
   readonly store: ApprovalStore;
   /** In front of the path of an approval. */
   readonly base: string;
   /** Takes the preview of a new approval, in the background. */
   readonly takePreview: (approval: Approval) => void;
-  /** Bytes that the bodies of a person's open approvals have together; one alone may have more. */
-  readonly bytesAtMost?: number;
 }
-
-/** Open approvals that a person may have asked for, and the usual limit for their bodies. */
-const openAtMost = 1_000;
-const usualBytes = 100 * 1024 ** 2;
 
 export function createApprovalGate(options: GateOptions): ApprovalGate {
   return {
@@ -70,7 +64,7 @@ async function ask(asking: AskingCall, fingerprint: string, options: GateOptions
   const now = clock.now();
   const shown = storedCall(call, reference);
   const subject = task === undefined ? fingerprint : taskSubject(task);
-  if (!(await hasRoom(principal, shown.body, options)) && !(await isAsked(subject, options))) throw tooMany();
+  if (!(await hasRoom(principal, shown.body?.length ?? 0, options)) && !(await isAsked(subject, options))) throw tooMany(options);
   const { approval, isNew } = await store.create({
     id: uuidVersion7(now),
     subject,
@@ -96,24 +90,10 @@ function sentenceOf(approval: Approval): string {
   return `The call is approved. Send it again with the header "Approval: ${approval.id}", before ${new Date(approval.expiresAt).toISOString()}.`;
 }
 
-async function hasRoom({ id }: Principal, body: Buffer | undefined, options: GateOptions): Promise<boolean> {
-  const { store, persons, bytesAtMost = usualBytes } = options;
-  const { count, bytes } = await store.openOf(persons.idsOf(id));
-  return count < openAtMost && (bytes === 0 || bytes + (body?.length ?? 0) <= bytesAtMost);
-}
-
 /** The same call gets the approval that it has already, if there is room for another one or not. */
 async function isAsked(subject: string, { store, clock }: GateOptions): Promise<boolean> {
   const asked = await store.ofSubject(subject);
   return asked.some((approval) => isOpen(statusAt(approval, clock.now())));
-}
-
-function tooMany(): GatewayError {
-  return new GatewayError(
-    'too-many-requests',
-    `You have asked for ${openAtMost} approvals that are still open, or for some with very long bodies. Wait until some of them are decided or have expired.`,
-    { headers: { 'Retry-After': '60' } },
-  );
 }
 
 /** `approval`: as it counts at this moment. */

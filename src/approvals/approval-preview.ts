@@ -14,23 +14,29 @@ interface ApprovalPreviewNeeds {
   /** Who answers for the calls of a run; an empty list where one of them is gone. Rejects with `store-unavailable`. */
   readonly answerableOf: (run: string) => Promise<readonly Principal[] | undefined>;
   readonly clock: Clock;
+  /** Who asks for the preview. Undefined: the call, when it was refused. */
+  readonly asker: Principal | undefined;
   /** See TakePreview. */
   readonly format: DryRunFormat | undefined;
 }
 
-/** Takes the preview of an approval's call, in the name and by the rights of who asked for it. Rejects with `store-unavailable` alone. */
+/**
+ * Takes the preview of an approval's call, in the name and by the rights of who asked for the call. Rejects with `store-unavailable`, and with
+ * `too-many-requests` where `asker` has a preview too many.
+ */
 export async function previewOfApproval(approval: Approval, needs: ApprovalPreviewNeeds): Promise<StoredPreview> {
   const preview = await taken(approval, needs);
   return { ...preview, at: needs.clock.now() };
 }
 
-async function taken(approval: Approval, { preview, answerableOf, format }: ApprovalPreviewNeeds): Promise<Preview> {
+async function taken(approval: Approval, { preview, answerableOf, asker, format }: ApprovalPreviewNeeds): Promise<Preview> {
   const call = callOf(approval);
   if ('none' in call) return { kind: 'none', reason: call.none };
   const { id, principal, task } = approval;
   const answerable = task && (await answerableOf(task.run));
   const context = {
     principal,
+    asker,
     entrance: task === undefined ? ('http' as const) : ('run' as const),
     answerable,
     requestId: randomUUID(),
@@ -43,7 +49,8 @@ async function taken(approval: Approval, { preview, answerableOf, format }: Appr
   try {
     return await preview(call, context, format);
   } catch (failure) {
-    if (failure instanceof GatewayError) return { kind: 'none', reason: failure.message };
+    if (failure instanceof GatewayError && (asker === undefined || failure.code !== 'too-many-requests'))
+      return { kind: 'none', reason: failure.message };
     throw failure;
   }
 }

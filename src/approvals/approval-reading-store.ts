@@ -98,7 +98,7 @@ export async function unrecordedApprovals(
   return rows.map((row) => approvalOf(row, key));
 }
 
-/** `bytes`: of their bodies. */
+/** `bytes`: of all that they hold. */
 export interface OpenApprovals {
   readonly count: number;
   readonly bytes: number;
@@ -107,7 +107,10 @@ export interface OpenApprovals {
 export function countOpen({ read }: Pick<ReadingApprovals, 'read'>, callers: readonly string[]): Promise<OpenApprovals> {
   return read
     .selectFrom('approval')
-    .select([sql<number>`count(*)`.as('count'), sql<number>`cast(coalesce(sum(octet_length(body)), 0) as bigint)`.as('bytes')])
+    .select([
+      sql<number>`count(*)`.as('count'),
+      sql<number>`cast(coalesce(sum(coalesce(octet_length(body), 0) + octet_length(facts)), 0) as bigint)`.as('bytes'),
+    ])
     .where('caller_digest', 'in', callers.map(digestOf))
     .where('status', 'in', ['waiting', 'granted'])
     .executeTakeFirstOrThrow();

@@ -32,7 +32,7 @@ interface PeopleNow {
 }
 
 /** An approval at one moment. */
-interface Standing {
+export interface Standing {
   /** With the grants that count, and the status that follows from them. */
   readonly approval: Approval;
   /** Grants that count no more. */

@@ -2,12 +2,13 @@ import { uuidVersion7 } from '#base/uuid.ts';
 import type { ApprovalTasks, AskedQuestion, AskingRun } from '#runs/tasks/approval-task.ts';
 import type { Approval } from './approval.ts';
 import { approvalOver } from './approval-refusals.ts';
+import { hasRoom, type RoomNeeds, tooMany } from './approval-room.ts';
 import { newUse } from './approval-row.ts';
 import { type StandingNeeds, standingOf } from './approval-standing.ts';
 import type { ApprovalStore } from './approval-store.ts';
 import { taskSubject } from './approval-subject.ts';
 
-interface TaskNeeds extends StandingNeeds {
+interface TaskNeeds extends StandingNeeds, RoomNeeds {
   readonly store: ApprovalStore;
 }
 
@@ -34,8 +35,10 @@ export function createApprovalTasks(needs: TaskNeeds): ApprovalTasks {
 async function asked(
   { task, principal, involved = [], message, terms, expires }: AskedQuestion & AskingRun,
   subject: string,
-  { store, clock }: TaskNeeds,
+  needs: TaskNeeds,
 ): Promise<Approval> {
+  const { store, clock } = needs;
+  if (!(await hasRoom(principal, Buffer.byteLength(message), needs))) throw tooMany(needs);
   const now = clock.now();
   const { approval } = await store.create({
     id: uuidVersion7(now),

@@ -1,4 +1,5 @@
 import type { Clock } from '#base/clock.ts';
+import { pageBytes } from '#base/visible-page.ts';
 import type { Database } from '#database/database.ts';
 import { type AuditFacts, type ChainedEntry, factsOf, storable } from './audit-entry.ts';
 import { type AuditQuery, type RecordPosition, writeCursor } from './audit-query.ts';
@@ -36,6 +37,8 @@ interface AuditPage {
   readonly list: readonly AuditRecord[];
   /** The cursor of the next page; undefined if there are no more records. */
   readonly cursor?: string;
+  /** The page is shorter than its limit because of its bytes. */
+  readonly isCut?: boolean;
 }
 
 export interface AuditReader {
@@ -85,7 +88,7 @@ export function createAuditReader(options: {
   return {
     verify: (verification) => verifyAudit(options.database, { approvals: options.verifyApprovals, ...verification }),
     async list(query, order = 'newest') {
-      const list: AuditRecord[] = [];
+      const { list, add } = gathered();
       let { after } = query;
       for (let examined = 0; examined < examinedAtMost; ) {
         const { entries, last } = await store.entries(
@@ -96,7 +99,7 @@ export function createAuditReader(options: {
         for (const { record, position } of await merged(entries, order)) {
           if (wasShown(position, after, order)) continue;
           if (list.length === query.limit) return pageOf(list, after);
-          if (matches(record, query)) list.push(record);
+          if (matches(record, query) && !add(record)) return { ...pageOf(list, after), isCut: true };
           after = position;
           records += 1;
         }
@@ -105,6 +108,21 @@ export function createAuditReader(options: {
         examined += Math.max(chunk, records);
       }
       return pageOf(list, after);
+    },
+  };
+}
+
+/** The records of a page; `add` takes none that makes it too long. */
+function gathered(): { readonly list: readonly AuditRecord[]; readonly add: (record: AuditRecord) => boolean } {
+  const list: AuditRecord[] = [];
+  let bytes = 0;
+  return {
+    list,
+    add(record) {
+      bytes += Buffer.byteLength(JSON.stringify(record));
+      if (list.length > 0 && bytes > pageBytes) return false;
+      list.push(record);
+      return true;
     },
   };
 }

@@ -23,7 +23,9 @@ export interface AutomationListing {
   readonly list: readonly string[];
   readonly total: number;
   readonly skip: number;
+  /** Where the page is cut because of its bytes: as many as it has. */
   readonly limit: number;
+  readonly isCut: boolean;
 }
 
 export type { AutomationState };
@@ -185,9 +187,15 @@ async function listShown(
   { store, rights }: { readonly store: AutomationStore; readonly rights: Rights },
 ): Promise<AutomationListing> {
   const viewer = viewerOf(rights, principal);
-  const { list, total } = await store.list({ options, viewer, principal: principal.id });
+  const { list, total, isCut } = await store.list({ options, viewer, principal: principal.id });
   const isShown = (text: string): boolean => mayRead(rights, principal, 'listAutomations', parseDocument(text));
-  return { list: viewer.workflows ? list.filter(isShown) : list, total, skip: options.skip, limit: options.limit };
+  return {
+    list: viewer.workflows ? list.filter(isShown) : list,
+    total,
+    skip: options.skip,
+    limit: isCut ? list.length : options.limit,
+    isCut,
+  };
 }
 
 /** Throws `forbidden` where a right that allows the change does not cover what the automation becomes. */

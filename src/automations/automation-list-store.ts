@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
-import { GatewayError } from '#base/gateway-error.ts';
+import { pageBytes } from '#base/visible-page.ts';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import { hasPerson, matches, namesCovered } from './automation-filter-store.ts';
@@ -13,6 +13,8 @@ export interface AutomationPage {
   readonly list: readonly string[];
   /** How many documents the viewer may see and the filters match, before paging. */
   readonly total: number;
+  /** The page is shorter than its limit because of its bytes. */
+  readonly isCut: boolean;
 }
 
 interface ListRequest {
@@ -46,7 +48,8 @@ export function listAutomations(
     const matches = rows[0] ?? { total: 0, last: null, few: null };
     const condition = isFiltered(options) ? foundAgain({ ...matches, searched, matching }) : matching;
     const numbers = await numbersOf(moment, { options, condition, total: matches.total, isCut });
-    return { list: await documentsOf(moment, numbers), total: matches.total };
+    const list = await documentsOf(moment, numbers);
+    return { list, total: matches.total, isCut: list.length < numbers.length };
   });
 }
 
@@ -138,14 +141,13 @@ function orderBy(
   ]);
 }
 
-/** Documents fetched in one statement: 32 of 1 MiB are as much as a page may have. */
-const fetchedAtOnce = 32;
-/** Characters of all documents of a page; each has 1 MiB at most. */
-const pageLimit = 32 * 1024 * 1024;
+/** Documents fetched in one statement. Each has 1 MiB at most. */
+const fetchedAtOnce = 8;
 
+/** As many of the documents, from the first on, as one page may have. */
 async function documentsOf(moment: Kysely<Tables>, numbers: readonly number[]): Promise<readonly string[]> {
   const documents: string[] = [];
-  let length = 0;
+  let bytes = 0;
   for (let start = 0; start < numbers.length; start += fetchedAtOnce) {
     const wanted = numbers.slice(start, start + fetchedAtOnce);
     const rows = await documentRows(moment).select('automation.number').where('automation.number', 'in', wanted).execute();
@@ -153,9 +155,10 @@ async function documentsOf(moment: Kysely<Tables>, numbers: readonly number[]): 
     for (const number of wanted) {
       const row = byNumber.get(number);
       if (row === undefined) throw new Error('An automation of the page has no document.');
-      length += row.document.length;
-      if (length > pageLimit) throw pageTooLarge(documents.length);
-      documents.push(documentText(automationOf(row)));
+      const text = documentText(automationOf(row));
+      bytes += Buffer.byteLength(text);
+      if (documents.length > 0 && bytes > pageBytes) return documents;
+      documents.push(text);
     }
     await setImmediate();
   }
@@ -168,19 +171,4 @@ export function documentRows(read: Kysely<Tables>) {
     .selectFrom('automation')
     .innerJoin('automation_text', 'automation_text.number', 'automation.number')
     .select(documentColumns);
-}
-
-function pageTooLarge(fitting: number): GatewayError {
-  return new GatewayError(
-    'invalid-request',
-    `The documents of this page are very large: ask for a limit of ${fitting} or less.`,
-    {
-      errors: [
-        {
-          pointer: '?limit',
-          detail: `must be ${fitting} or less here: the documents of the page are over ${pageLimit} characters`,
-        },
-      ],
-    },
-  );
 }

@@ -49,6 +49,7 @@ export const errorCodes = {
   'body-too-large': { status: 413, title: 'The request body is over the limit' },
   'unsupported-media-type': { status: 415, title: 'The request body has an unsupported media type' },
   'idempotency-key-reused': { status: 422, title: 'The Idempotency-Key came with another payload' },
+  'quota-reached': { status: 429, title: 'Your share of the store is used up' },
   'too-many-requests': { status: 429, title: 'Too many requests' },
   'login-throttled': { status: 429, title: 'Too many failed logins' },
   'headers-too-large': { status: 431, title: 'The request headers are over the limit' },

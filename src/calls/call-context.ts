@@ -21,6 +21,8 @@ export interface CallContext {
   readonly seal?: Seal | undefined;
   /** Absent: the caller named no approval, and gave no reason. */
   readonly approval?: ApprovalReference | undefined;
+  /** Whose rate limit counts the call. Absent: that of its caller. */
+  readonly asker?: Principal | undefined;
   /** Milliseconds that the caller is willing to wait, where it said so. */
   readonly wait: number | undefined;
   /** Asked when the call is on record. False: its entrance may not make it any more, so nothing leaves. */

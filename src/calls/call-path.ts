@@ -52,7 +52,7 @@ export function createCallPath(options: CallPathOptions): CallPath {
       const decision = decideCall(asked, () => relayedCall(call, { asked, record, seal }, options));
       record.note({ rule: decision.rule });
       if (!decision.allowed) throw decision.refusal;
-      options.rateLimit()?.count(principal);
+      options.rateLimit()?.count(context.asker ?? principal);
       const relayed = decision.call;
       const scope = openScope(context, relayed.timeLimit);
       const letGo = relayed.hold();

@@ -1,4 +1,4 @@
-import { duration, integer } from './scalar-shapes.ts';
+import { duration, integer, size } from './scalar-shapes.ts';
 import { namedSecrets } from './sealed-secret-shape.ts';
 import { defaulted, mapped, mapping, type Shape } from './shape.ts';
 
@@ -20,5 +20,10 @@ export const automationsSection = mapping({
     'Tasks of runs that this gateway does at once. With 0 it does none, and serves calls alone.',
   ),
   retention: defaulted(retention, '30d', 'How long the gateway keeps runs that have ended.'),
+  storePerPerson: defaulted(
+    size('1048576GiB'),
+    '2GiB',
+    'What the runs, events and approvals of one person may take of the store. Beyond it the person starts no run.',
+  ),
   secrets: defaulted(namedSecrets, '{}', 'Secrets that workflows use as `$secrets.NAME`, by name. See below.'),
 });

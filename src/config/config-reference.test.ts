@@ -45,7 +45,7 @@ const expectedKeys = [
   ...members('adapters[].denyPaths', 'actions', 'queries'),
   ...members('adapters[].tls', 'serverName', 'verify'),
   ...members('audit', 'retention', 'maxSize', 'checkpointFile', 'key'),
-  ...members('automations', 'tasks', 'retention', 'secrets'),
+  ...members('automations', 'tasks', 'retention', 'storePerPerson', 'secrets'),
   ...members('automations.secrets.NAME', 'value', 'workflows', 'writers', 'destinations', 'adapters', 'places'),
   ...members('automations.secrets.NAME.writers', 'roles', 'groups'),
   ...members('approvals[]', 'name', 'when', 'approvers', 'count', 'selfApproval', 'expires'),

@@ -160,6 +160,7 @@ const audit = `#audit:
 const automations = `#automations:
 #  tasks: 32 # tasks of runs that this gateway does at once; with 0 it does none
 #  retention: 30d # how long the gateway keeps runs that have ended
+#  storePerPerson: 2GiB # what the runs, events and approvals of one person may take of the store
 #  secrets: # for $secrets of workflows: where each may go, and who may write what uses it
 #    ticketToken:
 #      value: { env: TICKET_TOKEN }

@@ -118,6 +118,8 @@ export interface AutomationsConfig {
   readonly tasks: number;
   /** Of ended runs, in milliseconds. */
   readonly retention: number;
+  /** Bytes that the store may hold of one person. */
+  readonly storePerPerson: number;
   readonly secrets: Readonly<Record<string, SealedSecretConfig>>;
 }
 

@@ -40,7 +40,7 @@ test('every section but access has its documented default', async (t) => {
     },
     adapters: [],
     audit: { retention: 7_776_000_000, maxSize: 1_073_741_824 },
-    automations: { tasks: 32, retention: 2_592_000_000, secrets: {} },
+    automations: { tasks: 32, retention: 2_592_000_000, storePerPerson: 2_147_483_648, secrets: {} },
     approvals: [],
     notifications: [],
   });

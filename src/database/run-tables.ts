@@ -32,6 +32,10 @@ interface RunTable {
   readonly error: string | null;
   /** Why it is suspended; null where it is not. */
   readonly suspended_by: string | null;
+  /** JSON text: how many tasks and events its timeline has left out; null where none. */
+  readonly not_stored: string | null;
+  /** Of all that the store has of it, but for its state. */
+  readonly bytes: number;
 }
 
 /**
@@ -50,6 +54,8 @@ interface RunClaimTable {
   /** The number of the last message that each `listen` of the run has looked at. */
   readonly scanned: number;
   readonly deaths: number;
+  /** SHA-256 of the id of the principal, hexadecimal: persons take turns. */
+  readonly person: string;
 }
 
 /** JSON texts. */
@@ -105,10 +111,12 @@ interface EventLogTable {
   readonly run: string | null;
   readonly automation: string | null;
   readonly kind: 'lifecycle' | 'message';
-  /** SHA-256 of the kind, the source and the id, base64url: no two events have the same. */
+  /** SHA-256 of the kind, the source, the id and the sender of a message, base64url: no two events have the same. */
   readonly identity: string | null;
   /** JSON text. */
   readonly event: string;
   /** JSON list of the people who sent a message: its caller, or everybody involved in the run that emitted it. */
   readonly senders: string | null;
+  /** SHA-256 of the id of the caller that sent a message, hexadecimal; null for all others. */
+  readonly sender_digest: string | null;
 }

@@ -53,7 +53,7 @@ export function createFormCatalogue({ store, schemas, clock, whyNotWriter }: For
       const reading = readForm(bytes);
       if ('problems' in reading) throw invalid(reading.problems);
       const text = bytes.toString();
-      const problems = await defaultProblems(text, schemas);
+      const problems = await defaultProblems(text, { schemas, person: principal.id });
       if (problems.length > 0) throw invalid(problems);
       const { id: writerId, username } = principal;
       const writer = { id: writerId, username };
@@ -84,14 +84,21 @@ export function createFormCatalogue({ store, schemas, clock, whyNotWriter }: For
 }
 
 /** The problems of default values that do not satisfy their own fields. */
-async function defaultProblems(text: string, schemas: Pick<SchemaThreads, 'judge'>): Promise<readonly RequestProblem[]> {
+async function defaultProblems(
+  text: string,
+  { schemas, person }: { readonly schemas: Pick<SchemaThreads, 'judge'>; readonly person: string },
+): Promise<readonly RequestProblem[]> {
   const { required: _, ...form } = JSON.parse(text) as JsonSchema;
   const fields = Object.entries(form['properties'] as Readonly<Record<string, JsonSchema>>);
   const defaults = fields.flatMap(([name, field]) =>
     Object.hasOwn(field, 'default') ? [[name, field['default']] as const] : [],
   );
   if (defaults.length === 0) return [];
-  const verdict = await schemas.judge({ schema: JSON.stringify(form), value: JSON.stringify(Object.fromEntries(defaults)) });
+  const verdict = await schemas.judge({
+    schema: JSON.stringify(form),
+    value: JSON.stringify(Object.fromEntries(defaults)),
+    person,
+  });
   if ('fault' in verdict) return [verdict.fault];
   return verdict.problems.map(({ pointer, detail }) => ({
     pointer: pointer.replace(/^\/([^/]*)/u, '/properties/$1/default'),

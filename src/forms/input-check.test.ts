@@ -30,7 +30,7 @@ const schema = '{"required":["site"],"properties":{"vlan":{"minimum":2}}}';
 const withSchema = { input: { schema: { pointer: '/input/schema', document: schema } } };
 
 function problems(input: unknown, automation = {}, workflow: Parameters<typeof check.formOf>[1] = { input: {} }) {
-  return check.inputProblems({ automation, workflow: workflow ?? { input: {} }, input: JSON.stringify(input) });
+  return check.inputProblems({ automation, workflow: workflow ?? { input: {} }, input: JSON.stringify(input), person: 'ann' });
 }
 
 describe('the input of an automation', () => {

@@ -24,7 +24,14 @@ export interface InputCheck {
     readonly automation: WithForm;
     readonly workflow: WithInput;
     readonly input: string;
+    /** Whose turn it is in the threads: the id of who starts or scheduled the run. */
+    readonly person: string;
   }): Promise<readonly RequestProblem[]>;
+}
+
+interface Asked {
+  readonly input: string;
+  readonly person: string;
 }
 
 interface InputCheckOptions {
@@ -33,15 +40,19 @@ interface InputCheckOptions {
 }
 
 export function createInputCheck({ forms, schemas }: InputCheckOptions): InputCheck {
-  const problemsOf = async (name: string, schema: string, value: string): Promise<readonly RequestProblem[]> => {
-    const verdict = await schemas.judge({ schema, value });
+  const problemsOf = async (
+    name: string,
+    schema: string,
+    { input: value, person }: Asked,
+  ): Promise<readonly RequestProblem[]> => {
+    const verdict = await schemas.judge({ schema, value, person });
     if ('problems' in verdict) return verdict.problems;
     const { pointer, detail } = verdict.fault;
     return [{ pointer: '', detail: `cannot be judged by ${name}: ${pointer === '' ? '' : `${pointer} `}${detail}` }];
   };
-  const formProblems = async (id: string, input: string): Promise<readonly RequestProblem[]> => {
+  const formProblems = async (id: string, asked: Asked): Promise<readonly RequestProblem[]> => {
     const form = await forms.find(id);
-    if (form !== undefined) return problemsOf('the form of the automation', form.text, input);
+    if (form !== undefined) return problemsOf('the form of the automation', form.text, asked);
     return [{ pointer: '', detail: 'cannot be judged: data.formId of the automation names a form that does not exist' }];
   };
   return {
@@ -49,11 +60,11 @@ export function createInputCheck({ forms, schemas }: InputCheckOptions): InputCh
       if (data?.formId === undefined) return workflow?.input.schema?.document;
       return (await forms.read(data.formId)).text;
     },
-    async inputProblems({ automation: { data }, workflow, input }) {
+    async inputProblems({ automation: { data }, workflow, ...asked }) {
       const list = createProblemList();
-      const ofForm = data?.formId === undefined ? [] : await formProblems(data.formId, input);
+      const ofForm = data?.formId === undefined ? [] : await formProblems(data.formId, asked);
       const schema = workflow.input.schema?.document;
-      const ofSchema = schema === undefined ? [] : await problemsOf('input.schema of the workflow', schema, input);
+      const ofSchema = schema === undefined ? [] : await problemsOf('input.schema of the workflow', schema, asked);
       for (const { pointer, detail } of [...ofForm, ...ofSchema]) list.add(pointer, detail);
       return list.problems;
     },

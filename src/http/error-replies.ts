@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { CallerLeft } from '#base/caller-left.ts';
+import { exceptionFields } from '#base/exception-fields.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
-import { systemCode } from '#base/system-code.ts';
 import { newRequestId } from './admission/request-checks.ts';
 import { breakOffReply } from './connections/break-off.ts';
 import type { OpenConnections } from './connections/open-connections.ts';
@@ -56,10 +56,7 @@ function hasUnreadBody(request: IncomingMessage): boolean {
 const smallBody = 65_536;
 
 function logUnexpected(thrown: unknown, requestId: string, log: Log): void {
-  const cause = thrown instanceof Error ? thrown : new Error('not an Error');
-  const frames = (cause.stack ?? '').split('\n').filter((line) => line.trimStart().startsWith('at '));
-  const stack = frames.slice(0, 8).join('\n');
-  log.error('a request failed unexpectedly', { requestId, errorName: cause.name, reason: systemCode(cause), stack });
+  log.error('a request failed unexpectedly', { requestId, ...exceptionFields(thrown) });
 }
 
 /** Answers bytes that are no HTTP request: on the bare socket, after the replies that are due. Then the connection is closed. */

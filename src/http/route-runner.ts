@@ -4,6 +4,7 @@ import type { Principal } from '#access/principal.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { Log } from '#base/log.ts';
 import type { RateLimit } from '#calls/rate-limit.ts';
 import { refuseCrossSite } from './admission/cross-site.ts';
@@ -32,6 +33,7 @@ export interface RouteRunnerOptions {
   readonly takePlace: (scope: RequestScope) => void;
   /** Read for each call, since a reload replaces it; undefined: no limit. */
   readonly rateLimit: () => RateLimit | undefined;
+  readonly limitReached: LimitReached;
   readonly server: { readonly requestBodyLimit: number };
 }
 
@@ -109,6 +111,7 @@ async function handle(
     context: scope,
     count: () => count(request, options),
     watchCaller: () => watchCaller(request, options),
+    reached: options.limitReached,
     whenDraining: (callback) => scope.whenDraining(callback),
   });
 }

@@ -4,6 +4,7 @@ import type { Principal } from '#access/principal.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import type { GatewayError, RequestProblem } from '#base/gateway-error.ts';
 import type { JsonSchema } from '#base/json-schema.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { CallContext } from '#calls/call-context.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 import type { RelayReply } from './rendering/rendering.ts';
@@ -126,6 +127,8 @@ export interface RouteRequest {
   readonly ownOrigin: () => string | undefined;
   /** Counts the request against `server.rateLimit` (`counted: 'judged'`). Throws 429 where its caller has used up its calls. */
   readonly count: () => void;
+  /** Counts that a limit was reached (`gateway_limit_reached_total`). */
+  readonly reached: LimitReached;
   /**
    * Remembers what the caller may do now. The result asks whether its credentials are still good, with the same roles, groups and rights: a
    * stream has to end otherwise.

@@ -3,6 +3,7 @@ import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
 import { isOneOf } from '#database/json-rows.ts';
 import type { Tables } from '#database/tables.ts';
+import { cutEvent } from '#runs/cut-event.ts';
 import type { AttemptOutcome, Notification, NotificationStatus } from './notification.ts';
 
 /** A notification that this gateway sends now. Another gateway may take it over when the lease has ended. */
@@ -129,6 +130,7 @@ interface ScannedEvent {
   readonly number: number;
   readonly at: number;
   readonly identity: string | null;
+  readonly run: string | null;
   /** Null: it is no event of the gateway. */
   readonly event: string | null;
 }
@@ -143,7 +145,7 @@ async function scanPage(
     select position, disabled_at from notification_receiver where id = ${receiver} ${lock}`.execute(transaction);
   const [known] = receivers;
   if (known === undefined) return false;
-  const { rows } = await sql<ScannedEvent>`select number, at, identity, case when kind = 'lifecycle' then event end as event
+  const { rows } = await sql<ScannedEvent>`select number, at, identity, run, case when kind = 'lifecycle' then event end as event
     from event_log where number > ${known.position} order by number limit ${page}`.execute(transaction);
   const last = rows.at(-1);
   if (last === undefined) return false;
@@ -158,10 +160,10 @@ async function scanPage(
 }
 
 /** Undefined: it is no event of the gateway. */
-function readEvent({ number, identity, event }: ScannedEvent) {
+function readEvent({ number, identity, event, run }: ScannedEvent) {
   if (event === null) return undefined;
   const { type } = JSON.parse(event) as { readonly type: string };
-  return { number, webhookId: `msg_${identity ?? number}`, type, body: event };
+  return { number, webhookId: `msg_${identity ?? number}`, type, body: cutEvent({ event, run: run ?? undefined }) };
 }
 
 async function claim(

@@ -21,6 +21,8 @@ import { readPreview } from './read-preview.ts';
 export interface PreviewContext {
   /** The call is decided by the rights of this principal, which should be the one whose call it is. */
   readonly principal: Principal;
+  /** Who asks for the preview, whose rate limit counts it. Absent: the principal. */
+  readonly asker?: Principal | undefined;
   /** The entrance of the call. */
   readonly entrance: Entrance;
   /** See CallContext. */
@@ -134,14 +136,16 @@ class PreviewCall implements CallContext {
   readonly record: CallRecord;
   readonly via: readonly Entrance[];
   readonly answerable?: readonly Principal[];
+  readonly asker: Principal | undefined;
   readonly wait: number;
   readonly #signal: AbortSignal | undefined;
   readonly #leave = (): void => this.end(false);
   #whenEnded: (complete: boolean) => void = () => {};
 
-  constructor(record: CallRecord, { entrance, answerable, wait = longestWait, signal }: PreviewContext) {
+  constructor(record: CallRecord, { entrance, answerable, asker, wait = longestWait, signal }: PreviewContext) {
     this.record = record;
     this.via = [entrance];
+    this.asker = asker;
     if (answerable !== undefined) this.answerable = answerable;
     this.wait = Math.min(wait, longestWait);
     this.#signal = signal;

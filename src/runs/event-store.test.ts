@@ -97,7 +97,8 @@ eachStore((store) => {
       const [run] = await runs.claim({ owner: 'one', limit: 1, lease });
       assert.ok(run !== undefined);
       const changes = createRunChanges(database);
-      const context = { database, clock, changes, visible: seesNothing, now: storeTime(database, clock, 'process') };
+      const now = storeTime(database, clock, 'process');
+      const context = { database, clock, changes, visible: seesNothing, now, personOf: (id: string) => id };
       const outcome = { isSaved: false };
       let saving: Promise<unknown> | undefined;
       await database.records.transaction().execute(async (transaction) => {

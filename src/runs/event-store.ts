@@ -1,9 +1,10 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import { jsonRows } from '#database/json-rows.ts';
 import type { Tables } from '#database/tables.ts';
+import { cutEvent, surelyShort } from './cut-event.ts';
 import type { EventLogFilter } from './run-queries.ts';
 import type { EventRecord, NewEvent } from './run-records.ts';
-import { eventOf, identityOf } from './run-row.ts';
+import { digestOf, eventOf, identityOf } from './run-row.ts';
 import { atOnce, type RunStoreContext } from './run-store-context.ts';
 import { visibleEvent } from './run-visibility-store.ts';
 
@@ -57,6 +58,7 @@ export async function appendEvents(
     identityOf(event),
     event.event,
     event.senders === undefined ? null : JSON.stringify(event.senders),
+    run === null && event.senders?.[0] !== undefined ? digestOf(event.senders[0].id) : null,
   ]);
   const given = {
     at: 'bigint',
@@ -66,9 +68,10 @@ export async function appendEvents(
     identity: 'text',
     event: 'text',
     senders: 'text',
+    sender_digest: 'text',
   } as const;
-  await sql`insert into event_log (at, run, automation, kind, identity, event, senders)
-    select at, run, automation, kind, identity, event, senders from ${jsonRows(dialect, given, rows)}
+  await sql`insert into event_log (at, run, automation, kind, identity, event, senders, sender_digest)
+    select at, run, automation, kind, identity, event, senders, sender_digest from ${jsonRows(dialect, given, rows)}
     where true on conflict (identity) do nothing`.execute(transaction);
 }
 
@@ -122,18 +125,37 @@ export interface EventsOptions {
   readonly limit: number;
 }
 
-/** Events of any kind in the order of their numbers. */
+/** As short events are read, in the place of a longer one. */
+const shortEvent = sql<string | null>`case when octet_length(event) > ${surelyShort} then null else event end`;
+
+/** Events of any kind in the order of their numbers, as streams have them: long data is cut. */
 export async function readEvents(
   context: RunStoreContext,
   { after, run, filter = {}, limit }: EventsOptions,
 ): Promise<readonly EventRecord[]> {
-  let query = context.database.read.selectFrom('event_log').select(columns).where('number', '>', after);
+  const { read } = context.database;
+  const shown = [...columns.filter((column) => column !== 'event'), shortEvent.as('event')] as const;
+  let query = read.selectFrom('event_log').select(shown).where('number', '>', after);
   if (run !== undefined) query = query.where('run', '=', run);
   if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
   if (filter.automation !== undefined) query = query.where('automation', '=', filter.automation);
   if (filter.visibleTo !== undefined) query = query.where(visibleEvent(context, filter.visibleTo));
   const rows = await query.orderBy('number').limit(limit).execute();
-  return rows.map(eventOf);
+  const records: EventRecord[] = [];
+  // A long event is read alone, since a page of them would not fit into memory.
+  for (const row of rows) records.push(eventOf({ ...row, event: row.event ?? (await longEvent(context, row)) }));
+  return records;
+}
+
+async function longEvent(
+  { database: { read }, limitReached }: RunStoreContext,
+  { number, run }: { readonly number: number; readonly run: string | null },
+): Promise<string> {
+  const row = await read.selectFrom('event_log').select('event').where('number', '=', number).executeTakeFirst();
+  const event = row?.event ?? '{}';
+  const cut = cutEvent({ event, run: run ?? undefined });
+  if (cut !== event) limitReached?.('event-data');
+  return cut;
 }
 
 /** The highest number; 0 where the log is empty. */

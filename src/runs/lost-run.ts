@@ -1,4 +1,5 @@
 import { endForParent } from './child-runs.ts';
+import type { OutsideResult } from './interpreter/run-events.ts';
 import type { RunState } from './interpreter/run-state.ts';
 import { begin } from './interpreter/step.ts';
 import { type EffectError, standardError } from './interpreter/task-error.ts';
@@ -117,4 +118,9 @@ export const mostDeaths = 3;
 export function gatewaysEnded(deaths: number): EffectError {
   const detail = `${deaths} gateways ended while they worked on this task, so it is not tried again.`;
   return standardError('runtime', 'Gateways ended at this task', detail);
+}
+
+/** The result of a call that may have happened before the error. */
+export function unknownAfter({ detail = '' }: EffectError): OutsideResult {
+  return { kind: 'unknown', detail: `outcome-unknown: ${detail}` };
 }

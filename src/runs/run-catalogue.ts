@@ -1,9 +1,11 @@
 import type { Principal } from '#access/principal.ts';
+import type { VisiblePage } from '#base/visible-page.ts';
+import { withOrigin } from '#workflows/own-events.ts';
 import { createRunSight } from './run-access.ts';
 import { callsOfRun, type RunCallPage, type RunCallsRequest } from './run-calls.ts';
 import { createRunFinder } from './run-finder.ts';
 import { createRunFollower, type EventPages, type FollowOptions } from './run-follower.ts';
-import { listVisible, type RunListRequest, type RunPage } from './run-listing.ts';
+import { listVisible, type RunListRequest, type RunPage, taskPage } from './run-listing.ts';
 import type { NewEvent, StoredRun, TaskRecord } from './run-records.ts';
 import type { RerunRequest, RunCatalogueNeeds, RunDecision, RunRequest, StartedRun, StartRequest } from './run-requests.ts';
 import { createRunStarts } from './run-starts.ts';
@@ -22,7 +24,10 @@ export interface RunCatalogue {
   read(request: RunRequest): Promise<StoredRun>;
   /** The newest first. A page may have fewer runs than its limit, and still a `next`. */
   list(request: RunListRequest): Promise<RunPage>;
-  tasks(request: RunRequest & { readonly limit: number; readonly after?: number | undefined }): Promise<readonly TaskRecord[]>;
+  /** A place is the number of a task. */
+  tasks(
+    request: RunRequest & { readonly limit: number; readonly after?: number | undefined },
+  ): Promise<VisiblePage<TaskRecord, number>>;
   /** The calls of its tasks that are on record, the oldest first. */
   calls(request: RunCallsRequest): Promise<RunCallPage>;
   cancel(request: RunRequest): Promise<StoredRun>;
@@ -35,7 +40,7 @@ export interface RunCatalogue {
    * and as `start`.
    */
   rerun(request: RerunRequest): Promise<StartedRun>;
-  /** Hands events to the runs that listen. The role is checked already. An event with the `source` and `id` of an earlier one is dropped. */
+  /** Hands events to the runs that listen. The role is checked already. One with the `source` and `id` of an earlier one of the principal is dropped. */
   publish(request: { readonly principal: Principal; readonly events: readonly Pick<NewEvent, 'event'>[] }): Promise<void>;
   /** See `RunFollower.run`. */
   follow(request: RunRequest & FollowOptions): Promise<EventPages | undefined>;
@@ -55,15 +60,18 @@ export function createRunCatalogue(needs: RunCatalogueNeeds): RunCatalogue {
     list: (request) => listVisible(request, { store, sight }),
     async tasks({ limit, after, ...request }) {
       const { run } = await finder.visible(request, 'listRunTasks');
-      return await store.tasks(run.id, { limit, after });
+      return await taskPage(store, run.id, { limit, after });
     },
     async calls({ task, limit, after, ...request }) {
       const { run } = await finder.visible(request, 'listRunCalls');
       return await callsOfRun(run, { task, limit, after }, needs);
     },
     async publish({ principal: { id, username }, events }) {
+      await needs.quota.require({ id });
       const senders = [{ id, username }];
-      await store.publish(events.map(({ event }) => ({ at: clock.now(), kind: 'message', event, senders })));
+      await store.publish(
+        events.map(({ event }) => ({ at: clock.now(), kind: 'message', event: withOrigin(event, { sender: id }), senders })),
+      );
     },
     async follow({ after, signal, ...request }) {
       const { run } = await finder.visible(request, 'followRun');

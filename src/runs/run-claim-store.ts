@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { isOneOf } from '#database/json-rows.ts';
 import type { Tables } from '#database/tables.ts';
 import type { ClaimedRun } from './run-records.ts';
@@ -12,6 +12,8 @@ export interface ClaimOptions {
   readonly lease: number;
   /** Runs that the owner works on. It does not take them from itself, although their leases may have ended: a renewal keeps them. */
   readonly except?: readonly string[];
+  /** How many runs of one person the owner may hold, and how many it holds by `personOf`. Absent: any number. */
+  readonly places?: { readonly most: number; readonly held: ReadonlyMap<string, number> };
 }
 
 export interface RenewOptions {
@@ -33,35 +35,71 @@ interface Claim {
   readonly fence: number;
   readonly deaths: number;
   readonly scanned: number;
+  readonly person: string;
 }
 
 /**
- * Claims runs that are due: no one holds them, or the lease of their holder has ended. The longest due come first. Two claims at the same
- * time never get the same run. SQLite has one writer, and on PostgreSQL each passes over the rows that another one has locked.
+ * Claims runs that are due: no one holds them, or the lease of their holder has ended. Persons take turns: the fewer runs of a person the owner
+ * holds, the sooner comes its next one. The longest due run of a person is the first. Two claims at the same time never get the same run. SQLite has
+ * one writer, and on PostgreSQL each passes over the rows that another one has locked.
  */
-export async function claimRuns(
-  { database: { dialect, read, records }, now }: RunStoreContext,
-  { owner, limit, lease, except = [] }: ClaimOptions,
-): Promise<readonly ClaimedRun[]> {
-  const others = sql<boolean>`not (${isOneOf(dialect, 'run', except)})`;
-  const due = await read
-    .selectFrom('run_claim')
-    .select('run')
-    .where('due_at', '<=', now())
-    .where(others)
-    .limit(1)
-    .executeTakeFirst();
-  if (due === undefined || limit === 0) return [];
+export async function claimRuns(context: RunStoreContext, options: ClaimOptions): Promise<readonly ClaimedRun[]> {
+  const {
+    database: { dialect, records },
+    now,
+  } = context;
+  const { owner, lease } = options;
+  const chosen = options.limit === 0 ? [] : await chosenRuns(context, options);
+  if (chosen.length === 0) return [];
   return records.transaction().execute(async (transaction) => {
-    const locking = dialect === 'postgres' ? sql`for update skip locked` : sql``;
+    const locking = dialect === 'postgres' ? sql`order by run for update skip locked` : sql``;
     const { rows } = await sql<Claim>`
-      with due as (select run from run_claim where due_at <= ${now()} and ${others} order by due_at limit ${limit} ${locking})
+      with due as (select run from run_claim where due_at <= ${now()} and ${isOneOf(dialect, 'run', chosen)} ${locking})
       update run_claim set owner = ${owner}, fence = fence + 1, listens = 0, due_at = ${now()} + ${lease},
         deaths = case when owner is null then deaths else deaths + 1 end
       from due where run_claim.run = due.run
-      returning run_claim.run as run, fence, deaths, scanned`.execute(transaction);
+      returning run_claim.run as run, fence, deaths, scanned, person`.execute(transaction);
     return await claimedRuns(transaction, dialect, rows);
   });
+}
+
+/** The runs whose turn it is. */
+async function chosenRuns(
+  { database: { dialect, read }, now }: RunStoreContext,
+  { limit, except = [], places }: ClaimOptions,
+): Promise<readonly string[]> {
+  const held = (person: string): number => places?.held.get(person) ?? 0;
+  const roomOf = (person: string): number => Math.min(limit, (places?.most ?? Infinity) - held(person));
+  const persons = (await duePersons(read, now())).filter((person) => roomOf(person) > 0);
+  const others = sql<boolean>`not (${isOneOf(dialect, 'run', except)})`;
+  const found: { readonly run: string; readonly turn: number; readonly due: number }[] = [];
+  for (const person of persons) {
+    const rows = await read
+      .selectFrom('run_claim')
+      .select(['run', 'due_at'])
+      .where('person', '=', person)
+      .where('due_at', '<=', now())
+      .where(others)
+      .orderBy('due_at')
+      .limit(roomOf(person))
+      .execute();
+    found.push(...rows.map(({ run, due_at: due }, index) => ({ run, turn: held(person) + index, due: due ?? 0 })));
+  }
+  const sorted = found.toSorted((one, other) => one.turn - other.turn || one.due - other.due);
+  return sorted.slice(0, limit).map(({ run }) => run);
+}
+
+/** Persons that have a run which is due. The index gives one after the other, however many runs each of them has. */
+async function duePersons(read: Kysely<Tables>, now: RawBuilder<number>): Promise<readonly string[]> {
+  const { rows } = await sql<{ readonly person: string }>`
+    with recursive persons (person) as (
+      select (select min(person) from run_claim where due_at is not null)
+      union all
+      select (select min(person) from run_claim where due_at is not null and run_claim.person > persons.person)
+      from persons where persons.person is not null)
+    select person from persons where person is not null
+      and exists (select 1 from run_claim where run_claim.person = persons.person and due_at <= ${now})`.execute(read);
+  return rows.map(({ person }) => person);
 }
 
 async function claimedRuns(
@@ -80,12 +118,22 @@ async function claimedRuns(
     .execute();
   const values = await valuesOf(transaction, dialect, ids);
   const found = new Map(rows.map((row) => [row.id, row]));
-  return claims.map(({ run, fence, deaths, scanned }) => {
+  return claims.map(({ run, person, fence, deaths, scanned }) => {
     const row = found.get(run);
     if (row === undefined) throw new Error('A run was claimed, and the store does not have it.');
     const state = row.state === null ? undefined : { text: row.state, values: values.get(run) ?? new Map<string, string>() };
     const savedAt = row.saved_at ?? row.created_at;
-    return { ...summaryOf(row), input: row.input, output: row.output ?? undefined, fence, deaths, scanned, state, savedAt };
+    return {
+      ...summaryOf(row),
+      input: row.input,
+      output: row.output ?? undefined,
+      person,
+      fence,
+      deaths,
+      scanned,
+      state,
+      savedAt,
+    };
   });
 }
 
@@ -132,16 +180,18 @@ export async function renewLeases(
   return { held, waiting: new Set(commanded.map(({ run }) => run)) };
 }
 
-/** Milliseconds since the epoch; undefined where no run is due at any time. The lease of another gateway counts. */
+/** Milliseconds since the epoch; undefined where no run is due at any time. The lease of another gateway counts, a person without a place does not. */
 export async function nextWake(
   { database: { read, dialect } }: RunStoreContext,
-  { except = [] }: Pick<ClaimOptions, 'except'>,
+  { except = [], places }: Pick<ClaimOptions, 'except' | 'places'>,
 ): Promise<number | undefined> {
+  const full = [...(places?.held ?? [])].filter(([, count]) => count >= (places?.most ?? Infinity)).map(([person]) => person);
   const row = await read
     .selectFrom('run_claim')
     .select('due_at')
     .where('due_at', 'is not', null)
     .where(sql<boolean>`not (${isOneOf(dialect, 'run', except)})`)
+    .where(sql<boolean>`not (${isOneOf(dialect, 'person', full)})`)
     .orderBy('due_at')
     .limit(1)
     .executeTakeFirst();

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import type { Tables } from '#database/tables.ts';
 import type { NewRun, StoredRun } from './run-records.ts';
-import { createdRun, rowOfRun } from './run-row.ts';
+import { createdRun, digestOf, rowOfRun } from './run-row.ts';
 import type { RunStoreContext } from './run-store-context.ts';
 
 /** Thirteen columns each: well below the 32,766 parameters that SQLite takes in a statement. */
@@ -9,13 +9,13 @@ const runsAtOnce = 500;
 
 /**
  * Creates the runs that do not exist yet, within a transaction of `Database.records`, and answers these. They can be claimed at once.
- * `createdAt`: milliseconds since the epoch.
  */
 export async function createRunsIn(
   transaction: Transaction<Tables>,
   runs: readonly NewRun[],
-  { now, createdAt }: { readonly now: RunStoreContext['now']; readonly createdAt: number },
+  { now, clock, personOf }: Pick<RunStoreContext, 'now' | 'clock' | 'personOf'>,
 ): Promise<readonly StoredRun[]> {
+  const createdAt = clock.now();
   // In one order for all gateways: two transactions that create the same runs wait for each other, and cannot deadlock.
   const byId = new Map(runs.toReversed().map((run) => [run.id, run]));
   const given = [...byId.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1));
@@ -38,8 +38,9 @@ export async function createRunsIn(
     await transaction
       .insertInto('run_claim')
       .values(
-        fresh.map(({ id }) => ({
+        fresh.map(({ id, principal }) => ({
           run: id,
+          person: digestOf(personOf(principal.id)),
           owner: null,
           fence: 0,
           due_at: sql<number>`${now()}`,

@@ -36,11 +36,13 @@ interface Working {
   readonly begunAt: number | undefined;
   /** The run was suspended before: its call may have asked people under an earlier key. */
   readonly wasSuspended: boolean;
+  /** Called before a call that may change something can leave. */
+  readonly leaving: () => void;
 }
 
 /**
- * Resolves to the event that answers the effect; undefined for a call that waits for people. Rejects where the store is away, and with the
- * reason of `signal`: a call that could be made never does.
+ * Resolves to the event that answers the effect; undefined for a call that waits for people. Rejects where the store is away, and where the
+ * gateway itself fails.
  */
 export async function workOn(
   effect: Exclude<WorkedEffect, ListenEffect>,
@@ -125,7 +127,7 @@ async function fetched(effect: FetchEffect, { run, trace, tools, secrets }: Work
 
 async function called(
   effect: CallEffect,
-  { run, trace, tools, secrets, holds, begunAt, wasSuspended }: Working,
+  { run, trace, tools, secrets, holds, begunAt, wasSuspended, leaving }: Working,
   signal: AbortSignal,
 ): Promise<RunEvent | undefined> {
   const { key, activity, attempt, reference } = effect;
@@ -146,7 +148,7 @@ async function called(
   const args = await argument({ tools, secrets }, effect.with);
   if ('error' in args) return ended({ result: { kind: 'error', error: args.error }, requestId: undefined });
   const asked = { run, trace, activity, attempt, reference, function: effect.function, args: args.text };
-  const call = { ...asked, secrets, isAsked, holds };
+  const call = { ...asked, secrets, isAsked, holds, leaving };
   const end = await tools.calls.perform({ ...call, begunAt: isUnmade ? undefined : begunAt }, signal);
   if (end === 'waiting') return undefined;
   return 'held' in end ? held(tools, effect, end.held) : ended(end);

@@ -15,6 +15,7 @@ import { newRun, seesNothing } from './run-records.test-support.ts';
 import type { NewRun, StoredRun, TaskRecord } from './run-records.ts';
 import { createRunStore, type RunStore } from './run-store.ts';
 import type { RunTools } from './run-tools.ts';
+import type { RunWatchers } from './run-watcher.ts';
 import type { RunCall } from './tasks/call-tasks.ts';
 import { createSecretValues } from './tasks/secret-values.ts';
 
@@ -27,6 +28,7 @@ type FarEnd = (call: RunCall, signal: AbortSignal) => Promise<OutsideResult | 'w
 interface GatewayOptions {
   readonly tasks?: number;
   readonly lease?: number;
+  readonly watchers?: RunWatchers;
   /** What this gateway has instead of methods of its store. */
   readonly changed?: (store: RunStore) => Partial<RunStore>;
 }
@@ -103,7 +105,7 @@ function startEngine(
   t: TestContext,
   store: RunStore,
   parts: Parameters<typeof toolsOver>[1],
-  { tasks = 8, lease, changed }: GatewayOptions = {},
+  { tasks = 8, lease, changed, watchers }: GatewayOptions = {},
 ): RunEngine {
   const own: RunStore = { ...store, ...changed?.(store) };
   const engine = createRunEngine({
@@ -112,6 +114,7 @@ function startEngine(
     tasks,
     log: noLog,
     ...(lease !== undefined && { lease }),
+    ...(watchers && { watchers }),
   });
   t.after(async () => {
     engine.abort();
@@ -126,6 +129,7 @@ function toolsOver(
 ): RunTools {
   return {
     clock: systemClock,
+    limitReached: () => {},
     runtime: { name: 'gateway', version: '1' },
     expressions,
     secrets: createSecretValues(() => ({ key: sealedSecret('secret-key') })),

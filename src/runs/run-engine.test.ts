@@ -228,13 +228,18 @@ eachStoreWith({ concurrency: 4 }, (store) => {
       'emits',
       "do:\n  - tell: { emit: { event: { with: { source: 'http://t', type: told, data: { n: 1.0 } } } } }\n",
     );
-    await world.workflow('hears', 'do:\n  - hear: { listen: { to: { one: { with: { type: told } } } } }\n');
+    const from = 'type: told, sender: ada, workflow: test.emits';
+    await world.workflow('hears', `do:\n  - hear: { listen: { to: { one: { with: { ${from} } } } } }\n`);
+    await world.workflow('strange', `do:\n  - hear: { listen: { to: { one: { with: { type: told, sender: eve } } } } }\n`);
     await world.gateway();
+    const strange = await world.begin('strange');
+    await world.reaches(strange, 'waiting');
     const hearing = await world.begin('hears');
     await world.reaches(hearing, 'waiting');
     await world.reaches(await world.begin('emits'), 'completed');
     assert.equal((await world.reaches(hearing, 'completed')).output, '[{"n":1.0}]');
     assert.equal((await world.store.messages({ after: 0, limit: 10 })).length, 1);
+    assert.equal((await world.read(strange)).status, 'waiting', 'the event has another sender than it waits for');
   });
 
   test('a workflow runs another one and takes its output; a fault of it is an error that can be caught', async (t) => {

@@ -1,15 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
+import { isPassingRefusal } from '#base/passing-refusal.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import { type EffectError, standardError } from './interpreter/task-error.ts';
 import { endedEarly, gatewaysEnded, mostDeaths, settleLostRun } from './lost-run.ts';
 import type { RunChange } from './run-changes.ts';
+import type { ClaimOptions } from './run-claim-store.ts';
 import { RunExecutor } from './run-executor.ts';
+import { failedInside, mostFaults } from './run-faults.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import { type RunWatchers, watchedSave } from './run-watcher.ts';
+
+type Places = NonNullable<ClaimOptions['places']>;
 
 /** The part of the store by which gateways share the runs. */
 interface RunClaims extends RunJournal {
@@ -19,6 +24,7 @@ interface RunClaims extends RunJournal {
     readonly limit: number;
     readonly lease: number;
     readonly except: readonly string[];
+    readonly places: Places;
   }): Promise<readonly ClaimedRun[]>;
   /** Renews each lease of the owner. `held`: the fences of the runs that it still holds. `waiting`: runs with commands. */
   renew(options: { readonly owner: string; readonly lease: number; readonly runs: readonly string[] }): Promise<{
@@ -26,7 +32,7 @@ interface RunClaims extends RunJournal {
     readonly waiting: ReadonlySet<string>;
   }>;
   /** When the next run wants to go on that no gateway holds, in milliseconds since the epoch. */
-  nextWake(options: { readonly except: readonly string[] }): Promise<number | undefined>;
+  nextWake(options: { readonly except: readonly string[]; readonly places: Places }): Promise<number | undefined>;
   onChange(listener: (change: RunChange) => void): () => void;
 }
 
@@ -52,6 +58,8 @@ interface RunEngineOptions {
 
 interface Held {
   readonly fence: number;
+  /** As in `Places`. */
+  readonly person: string;
   /** By the monotonic clock, with a margin: the store may give the run to another gateway later. */
   until: number;
   /** Undefined while its workflow is read. */
@@ -76,6 +84,9 @@ class Engine implements RunEngine {
   readonly #lease: number;
   readonly #owner = randomUUID();
   readonly #held = new Map<string, Held>();
+  /** How often this gateway failed on runs as a whole, which no task of theirs explains. */
+  readonly #faults = new Map<string, number>();
+  #claimFails = false;
   /** With the limit of tasks at once. */
   readonly #tools: RunTools;
   readonly #claiming: Promise<void>;
@@ -135,8 +146,7 @@ class Engine implements RunEngine {
   async #claimAlways(): Promise<void> {
     while (!this.#isStopping) {
       this.#hasNews = false;
-      const wait = await this.#claim().catch(() => longestWait);
-      // The store is away where that failed, as its own log says.
+      const wait = await this.#claim().catch((thrown: unknown) => this.#claimFailed(thrown));
       if (!this.#isStopping && !this.#hasNews) await this.#untilNews(Math.min(longestWait, Math.max(shortestWait, wait)));
     }
   }
@@ -147,12 +157,44 @@ class Engine implements RunEngine {
     while (!this.#isStopping && this.#held.size < tasks) {
       const limit = tasks - this.#held.size;
       const until = this.#leaseEnd();
-      const claimed = await store.claim({ owner: this.#owner, limit, lease: this.#lease, except: [...this.#held.keys()] });
+      const places = this.#places();
+      const except = [...this.#held.keys()];
+      const claimed = await store.claim({ owner: this.#owner, limit, lease: this.#lease, except, places });
+      this.#claimFails = false;
       for (const run of claimed) this.#hold(run, until);
       if (claimed.length < limit)
-        return ((await store.nextWake({ except: [...this.#held.keys()] })) ?? Infinity) - tools.clock.now();
+        return (
+          ((await store.nextWake({ except: [...this.#held.keys()], places: this.#places() })) ?? Infinity) - tools.clock.now()
+        );
     }
     return longestWait;
+  }
+
+  /** The store is away, as its own log says, or it has something that this gateway cannot read, which is said once. */
+  #claimFailed(thrown: unknown): number {
+    if (!isPassingRefusal(thrown) && !this.#claimFails) {
+      this.#claimFails = true;
+      this.#failedInside(thrown);
+    }
+    return longestWait;
+  }
+
+  #failedInside(thrown: unknown, run?: ClaimedRun): void {
+    for (const watcher of this.#options.watchers ?? []) watcher.failedInside?.(thrown, run);
+  }
+
+  /** What each person holds of the places here. One person never has all of them, where there is more than one. */
+  #places(): Places {
+    const held = new Map<string, number>();
+    for (const { person } of this.#held.values()) held.set(person, (held.get(person) ?? 0) + 1);
+    return { most: mostOfOne(this.#options.tasks), held };
+  }
+
+  /** Others may be due, and have no place here. */
+  #isCrowded(person: string): boolean {
+    const { tasks } = this.#options;
+    if (this.#held.size >= tasks) return true;
+    return (this.#places().held.get(person) ?? 0) >= mostOfOne(tasks);
   }
 
   async #untilNews(milliseconds: number): Promise<void> {
@@ -175,27 +217,37 @@ class Engine implements RunEngine {
   }
 
   #hold(run: ClaimedRun, until: number): void {
-    const { store, log, tools, watchers = [] } = this.#options;
+    const { store, tools, watchers = [] } = this.#options;
     const journal: RunJournal = {
       save: watchedSave(run, (write) => store.save(write), watchers),
       commandsOf: (runs) => store.commandsOf(runs),
     };
-    const entry: Held = { fence: run.fence, until, executor: undefined };
+    const { person } = run;
+    const entry: Held = { fence: run.fence, person, until, executor: undefined };
     this.#held.set(run.id, entry);
     const holds = (): boolean => tools.clock.monotonic() < entry.until;
     const ready = (executor: RunExecutor): void => {
       entry.executor = executor;
       if (this.#isStopping) executor.drain();
     };
-    execute(run, { tools: this.#tools, journal, holds }, ready)
-      .catch((error: unknown) =>
-        log.error('the execution of a run failed inside the gateway; the run is taken up again', { errorName: nameOf(error) }),
-      )
+    const faulted = (thrown: unknown): void => this.#failedInside(thrown, run);
+    const isCrowded = (): boolean => this.#isCrowded(person);
+    const isGivenUp = (this.#faults.get(run.id) ?? 0) >= mostFaults;
+    execute(run, { tools: toolsOf(this.#tools, person), journal, holds, faulted, isGivenUp, isCrowded }, ready)
+      .then(() => void this.#faults.delete(run.id))
+      .catch((error: unknown) => this.#executionFailed(error, run))
       .finally(() => {
         if (this.#held.get(run.id) === entry) this.#held.delete(run.id);
         if (this.#held.size === 0) this.#emptied();
         this.#lookAgain();
       });
+  }
+
+  /** The run is taken up again when its lease ends. */
+  #executionFailed(thrown: unknown, run: ClaimedRun): void {
+    if (isPassingRefusal(thrown)) return;
+    this.#failedInside(thrown, run);
+    this.#faults.set(run.id, (this.#faults.get(run.id) ?? 0) + 1);
   }
 
   async #renew(): Promise<void> {
@@ -226,13 +278,26 @@ class Engine implements RunEngine {
   }
 }
 
+interface Executing {
+  readonly tools: RunTools;
+  readonly journal: RunJournal;
+  readonly holds: () => boolean;
+  /** Told of each exception of the gateway itself. */
+  readonly faulted: (thrown: unknown) => void;
+  /** This gateway failed too often on the run as a whole. */
+  readonly isGivenUp: boolean;
+  /** The run should give its place back where it can. */
+  readonly isCrowded: () => boolean;
+}
+
 /** Resolves once the gateway has let go of the run. `ready` gets its executor. */
 async function execute(
   run: ClaimedRun,
-  { tools, journal, holds }: { readonly tools: RunTools; readonly journal: RunJournal; readonly holds: () => boolean },
+  { tools, journal, holds, faulted, isGivenUp, isCrowded }: Executing,
   ready: (executor: RunExecutor) => void,
 ): Promise<void> {
   const lost = (error: EffectError): Promise<void> => settleLostRun(run, error, { tools, journal });
+  if (isGivenUp) return await lost(failedInside);
   if (run.state === undefined && run.deaths >= mostDeaths) {
     await journal.save(endedEarly(run, gatewaysEnded(run.deaths), tools.clock.now()));
     return;
@@ -243,13 +308,27 @@ async function execute(
     const detail = `The version ${version} of ${id} was deleted, or has other bytes now.`;
     return await lost(standardError('configuration', 'The workflow does not exist', detail));
   }
-  const made = executorOf({ run, workflow: loaded.workflow, tools, journal, holds });
+  const made = executorOf({ run, workflow: loaded.workflow, tools, journal, holds, faulted, isCrowded });
   if (made === undefined) return await lost(standardError('runtime', 'The state of the run cannot be read', unreadable));
   ready(made);
   await made.execute();
 }
 
 const unreadable = 'This version of the gateway cannot read the state that the store has of this run.';
+
+/** Places of one person, at one gateway. */
+function mostOfOne(tasks: number): number {
+  return Math.max(1, Math.floor(tasks - Math.max(1, tasks / 4)));
+}
+
+/** Threads take turns by person. */
+function toolsOf(tools: RunTools, person: string): RunTools {
+  return {
+    ...tools,
+    expressions: { evaluate: (evaluation) => tools.expressions.evaluate({ ...evaluation, person }) },
+    checkSchema: (check) => tools.checkSchema({ ...check, person }),
+  };
+}
 
 /** Undefined where the state of the run cannot be read. */
 function executorOf(options: ConstructorParameters<typeof RunExecutor>[0]): RunExecutor | undefined {
@@ -258,8 +337,4 @@ function executorOf(options: ConstructorParameters<typeof RunExecutor>[0]): RunE
   } catch {
     return undefined;
   }
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : 'unknown';
 }

@@ -1,18 +1,23 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
-import type { NamedPrincipal } from '#access/people.ts';
+import { isCut } from '#base/cut-text.ts';
+import { isPassingRefusal } from '#base/passing-refusal.ts';
 import type { Workflow } from '#workflows/workflow.ts';
-import { cancelledInFlight, childRun, documentFor, endForParent, mayChange } from './child-runs.ts';
-import type { ChildEffect, Effect } from './interpreter/effects.ts';
+import { beginInStore } from './begin-in-store.ts';
+import { cancelledInFlight, endForParent, mayChange } from './child-runs.ts';
+import { HeldPlace, shortWait } from './held-place.ts';
+import type { Effect } from './interpreter/effects.ts';
+import type { Note } from './interpreter/notes.ts';
 import { pending } from './interpreter/pending.ts';
-import type { OutsideResult, RunEvent } from './interpreter/run-events.ts';
+import type { RunEvent } from './interpreter/run-events.ts';
 import type { RunState } from './interpreter/run-state.ts';
 import { readState } from './interpreter/state-text.ts';
-import { begin, step } from './interpreter/step.ts';
-import { type EffectError, standardError } from './interpreter/task-error.ts';
-import { gatewaysEnded, mostDeaths } from './lost-run.ts';
+import { begin } from './interpreter/step.ts';
+import type { EffectError } from './interpreter/task-error.ts';
+import { gatewaysEnded, mostDeaths, unknownAfter } from './lost-run.ts';
 import { RunChildren } from './run-children.ts';
 import { eventOfCommand, joinedBy } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
+import { RunFaults, stepOrFault } from './run-faults.ts';
 import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
 import { withoutPlaceholders } from './run-placeholders.ts';
@@ -32,12 +37,14 @@ interface RunExecutorOptions {
   readonly journal: RunJournal;
   /** False: the lease may have ended, so nothing begins. */
   readonly holds: () => boolean;
+  /** Others may be due, and have no place here. */
+  readonly isCrowded: () => boolean;
+  /** Told of each exception of the gateway itself. */
+  readonly faulted: (thrown: unknown) => void;
 }
 
 /** Milliseconds between two writes of a run that only computes. */
 const writeInterval = 100;
-/** Milliseconds that a holder keeps a run which waits for a time. A longer wait is in the store alone. */
-const shortWait = 2_000;
 /** Milliseconds until the lease is looked at again. */
 const leaseInterval = 100;
 /** Milliseconds; a longer timer of Node would overflow. */
@@ -49,10 +56,6 @@ const judging: ReadonlySet<RunCommand['kind']> = new Set<RunCommand['kind']>(['p
 /** What happened, or a command, which becomes an event once it is known what the run waits for. */
 type Arrival = { readonly event: RunEvent } | { readonly command: QueuedCommand };
 
-function unknownAfter({ detail = '' }: EffectError): OutsideResult {
-  return { kind: 'unknown', detail: `outcome-unknown: ${detail}` };
-}
-
 /** Executes one run while this gateway holds it: applies events, writes the state, and begins what the run waits for. */
 export class RunExecutor {
   readonly #options: RunExecutorOptions;
@@ -60,6 +63,7 @@ export class RunExecutor {
   readonly #outbox: RunOutbox;
   readonly #children: RunChildren;
   readonly #work: RunWork;
+  readonly #faults: RunFaults;
   #state: RunState;
   /** The state that the store has. */
   #saved: RunState | undefined;
@@ -74,13 +78,13 @@ export class RunExecutor {
   /** Something woke the run since its round began. */
   #roused = false;
   #mode: 'work' | 'drain' | 'abort' | 'lost' = 'work';
+  readonly #place: HeldPlace;
 
   constructor(options: RunExecutorOptions) {
     const { run, workflow, tools, holds } = options;
     this.#options = options;
+    this.#faults = new RunFaults(options.faulted);
     this.#secrets = tools.secrets.ofRun({ seed: run.seed, workflow: workflow.id, names: workflow.secrets });
-    this.#outbox = createOutbox(run, workflow, this.#secrets.hide);
-    this.#children = new RunChildren(run.id, this.#outbox);
     this.#work = new RunWork({
       run,
       trace: traceOfRun(run.id),
@@ -90,10 +94,14 @@ export class RunExecutor {
       wasSuspended: () => this.#state.stoppedFor > 0,
       arrived: (event) => void this.#arrivals.push({ event }),
       wake: () => this.#rouse(),
+      faults: this.#faults,
     });
     const { id, seed, input, createdAt: at, state } = run;
     this.#saved = state === undefined ? undefined : readState(state.text, state.values);
     this.#state = this.#saved ?? begin({ id, seed, input, at, runtime: tools.runtime });
+    this.#outbox = createOutbox(run, workflow, this.#state.counted, this.#secrets.hide);
+    this.#children = new RunChildren(run.id, this.#outbox);
+    this.#place = new HeldPlace(tools, options.isCrowded);
     this.#savedAt = tools.clock.monotonic();
     if (this.#saved !== undefined) for (const effect of this.#effects()) this.#inherit(effect);
     this.#suspendIfGone();
@@ -221,8 +229,9 @@ export class RunExecutor {
         this.#queued.add(command.number);
         this.#arrivals.push({ command });
       }
-    } catch {
+    } catch (error) {
       // The store is away, as its own log says. The next renewal of the lease tells that commands wait.
+      if (!isPassingRefusal(error)) throw error;
     }
   }
 
@@ -242,8 +251,9 @@ export class RunExecutor {
     const event = withoutPlaceholders(given, this.#secrets);
     const { run, workflow } = this.#options;
     const unknown = event.kind === 'cancel' && mayChange(this.#work.effects) ? cancelledInFlight : undefined;
-    const { state, notes } = step(workflow, this.#state, event);
-    this.#outbox.notes(notes);
+    const again = (): void => this.#arrive(event);
+    const { state, notes } = stepOrFault(event, { workflow, state: this.#state, faults: this.#faults, again });
+    this.#note(notes);
     if (state === this.#state) return;
     const command = 'command' in arrival ? arrival.command.command : undefined;
     for (const person of joinedBy(event, command)) this.#outbox.person(person);
@@ -253,28 +263,26 @@ export class RunExecutor {
     if (ends) for (const { run: parent, command } of endForParent(run, state, unknown)) this.#outbox.command(parent, command);
   }
 
+  #note(notes: readonly Note[]): void {
+    this.#outbox.notes(notes);
+    if (notes.some((note) => 'error' in note && isCut(note.error?.detail))) this.#options.tools.limitReached('error-text');
+  }
+
   /** Aborts what the run no longer waits for, and puts into the next write what the store is to begin. */
   async #prepare(effects: readonly Effect[]): Promise<void> {
     const byKey = new Map(effects.map((effect) => [effect.key, effect]));
     this.#work.keepOnly(byKey);
+    this.#faults.keepOnly(byKey);
     this.#forgetBegun(byKey);
     await this.#children.commandAll(this.#options.tools);
     for (const effect of effects) {
-      if (this.#begun.has(effect.key)) continue;
-      if (effect.kind === 'publish') {
-        const senders = await this.#senders();
-        this.#outbox.message({ at: this.#now(), kind: 'message', event: effect.event, senders });
-        this.#arrive({ kind: 'published', at: this.#now(), key: effect.key });
-      } else if (effect.kind === 'child') await this.#beginChild(effect);
-      else continue;
+      if (this.#begun.has(effect.key) || (effect.kind !== 'publish' && effect.kind !== 'child')) continue;
+      const { run, tools } = this.#options;
+      const work = () => beginInStore(effect, { run, tools, outbox: this.#outbox, children: this.#children });
+      const next = await this.#faults.attempt(effect, { work, now: () => this.#now() });
+      if (next !== undefined) this.#arrive(next);
       this.#begun.set(effect.key, effect);
     }
-  }
-
-  /** Everybody involved, with those who joined in the step that emits: they are written together with the event. */
-  async #senders(): Promise<readonly NamedPrincipal[]> {
-    const people = [...(await this.#options.tools.people.involved(this.#options.run)), ...this.#outbox.people];
-    return [...new Map(people.map(({ id, username }) => [id, { id, username }])).values()];
   }
 
   /** Cancels children that the run no longer waits for, or whose time limit passed. */
@@ -287,26 +295,15 @@ export class RunExecutor {
     }
   }
 
-  async #beginChild(effect: ChildEffect): Promise<void> {
-    const { run, tools } = this.#options;
-    const { key } = effect;
-    const made = childRun(run, effect, await documentFor(run, effect, tools));
-    if ('problem' in made) {
-      this.#fail(effect, standardError('configuration', 'The workflow cannot be run', made.problem));
-      return;
-    }
-    this.#children.begin(made.child);
-    if (!effect.await) this.#arrive({ kind: 'childEnded', at: this.#now(), key, result: { kind: 'ok', output: 'null' } });
-  }
-
   /** Where nothing is in flight and nothing can begin: how the store is to keep the run. */
   #releaseOf(effects: readonly Effect[], starting: readonly WorkedEffect[]): RunRelease | undefined {
     const { scanned, hasCall } = this.#work;
-    if (this.#mode !== 'work') return hasCall || this.#arrivals.length > 0 ? undefined : { wakeAt: 0, scanned };
-    const timer = effects.find((effect) => effect.kind === 'timer');
-    const soon = timer !== undefined && timer.at - this.#now() <= shortWait;
+    if (this.#mode !== 'work' || this.#place.look()) {
+      const wakeAt = this.#mode === 'work' ? this.#now() : 0;
+      return hasCall || this.#arrivals.length > 0 ? undefined : { wakeAt, scanned };
+    }
     const isBusy = this.#work.effects.length > 0 || starting.length > 0 || this.#hasNews();
-    return isBusy || soon ? undefined : { wakeAt: timer?.at, scanned };
+    return isBusy ? undefined : this.#place.restOf(effects, scanned);
   }
 
   /** The store has the state before a call begins, and whenever the run waits for something outside of it. */
@@ -326,6 +323,7 @@ export class RunExecutor {
     const { journal, tools } = this.#options;
     const state = this.#state;
     const write = this.#outbox.take(state, release);
+    if (write.notStored !== undefined) tools.limitReached('timeline');
     for (let delay = 50; ; delay = Math.min(delay * 2, shortWait)) {
       try {
         const outcome = await journal.save(write);
@@ -333,16 +331,21 @@ export class RunExecutor {
         this.#savedAt = tools.clock.monotonic();
         for (const number of write.consumed) this.#queued.delete(number);
         return outcome;
-      } catch {
+      } catch (error) {
         // The store is away, as its own log says.
+        if (!isPassingRefusal(error)) throw error;
         if (this.#mode === 'lost' || this.#mode === 'abort') return 'lost';
         await sleep(delay);
       }
     }
   }
 
+  get #begins(): boolean {
+    return this.#mode === 'work' && !this.#place.isOver;
+  }
+
   async #goOn(effects: readonly Effect[], starting: readonly WorkedEffect[]): Promise<void> {
-    const isWorking = this.#mode === 'work';
+    const isWorking = this.#begins;
     const holds = this.#options.holds();
     if (isWorking && holds) for (const effect of starting) this.#work.begin(effect);
     const timer = isWorking ? effects.find((effect) => effect.kind === 'timer') : undefined;

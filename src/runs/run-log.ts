@@ -1,3 +1,4 @@
+import { exceptionFields } from '#base/exception-fields.ts';
 import type { Log, LogFields } from '#base/log.ts';
 import type { SuspensionReason } from './interpreter/suspension.ts';
 import { errorName } from './interpreter/task-error.ts';
@@ -12,10 +13,12 @@ const suspensionReason: Readonly<Record<SuspensionReason, string>> = {
   'person-gone': 'the principal in whose name it calls was removed or blocked',
 };
 
-/** Writes a line when a run ends, is suspended or is taken over. */
-export function createRunLog(log: Log): Pick<RunWatcher, 'takenOver' | 'suspended' | 'ended'> {
+/** Writes a line when a run ends, is suspended or is taken over, and when the gateway itself fails on one. */
+export function createRunLog(log: Log): Pick<RunWatcher, 'takenOver' | 'suspended' | 'ended' | 'failedInside'> {
   return {
     takenOver: (run) => log.warn('a run was taken over: the gateway that held it ended, or lost its lease', fieldsOf(run)),
+    failedInside: (thrown, run) =>
+      log.error('the gateway failed on a run', { ...(run && fieldsOf(run)), ...exceptionFields(thrown) }),
     suspended(run, by) {
       const reason = suspensionReason[by];
       log.warn('a run is suspended', { ...fieldsOf(run), reason });

@@ -1,6 +1,6 @@
 import type { Workflow } from '#workflows/workflow.ts';
 import type { Note } from './interpreter/notes.ts';
-import type { RunState } from './interpreter/run-state.ts';
+import type { RunState, TimelineCounts } from './interpreter/run-state.ts';
 import { writeState } from './interpreter/state-text.ts';
 import { hiddenWrite } from './run-placeholders.ts';
 import type { NewEvent, NewRun, RunCommand, RunPerson, RunRelease, RunWrite } from './run-records.ts';
@@ -26,9 +26,10 @@ export interface RunOutbox {
 export function createOutbox(
   { id, fence }: { readonly id: string; readonly fence: number },
   workflow: Pick<Workflow, 'id' | 'name' | 'namespace' | 'version'>,
+  counted?: TimelineCounts,
   hide: RunSecrets['hide'] = (text) => text,
 ): RunOutbox {
-  const timeline = createTimeline(id, workflow);
+  const timeline = createTimeline(id, workflow, counted);
   let gathered = emptyOutbox();
   let noted = false;
   return {
@@ -50,14 +51,15 @@ export function createOutbox(
     },
     take(state, release) {
       const { consumed, children, commands, messages, people } = gathered;
-      const { tasks, events } = timeline.take();
+      const { tasks, events, counted: now, leftOut } = timeline.take(release !== undefined);
       gathered = emptyOutbox();
       noted = false;
       const { status, suspension, startedAt, endedAt, output, error } = state;
       const write = {
         run: id,
         fence,
-        state: endedAt === undefined ? writeState(state) : undefined,
+        state: endedAt === undefined ? writeState({ ...state, counted: now }) : undefined,
+        ...(leftOut && { notStored: { tasks: now.tasks, events: now.events } }),
         // What holds a call up outside of the run, such as people who have to approve it, is not in the state.
         status: status === 'running' && release !== undefined && release.wakeAt !== 0 ? 'waiting' : status,
         suspendedBy: suspension?.by,

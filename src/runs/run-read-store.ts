@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { RunStatus } from './interpreter/run-state.ts';
+import { standardError } from './interpreter/task-error.ts';
 import { valuesOf } from './run-claim-store.ts';
 import type { RunCounts, RunFilter, RunPlace, StoredRunSummary } from './run-queries.ts';
 import type { ClaimedRun, StoredRun, TaskRecord } from './run-records.ts';
@@ -33,6 +34,10 @@ export function readRunState({ database: { read, dialect } }: RunStoreContext, i
   });
 }
 
+/** Bytes of an error in a list, and what a list has instead of a longer one. */
+const longestListed = 65_536;
+const unlisted = JSON.stringify({ ...standardError('runtime', 'The error is too long for a list'), instance: '' });
+
 /** The newest first. */
 export async function listRuns(
   context: RunStoreContext,
@@ -46,7 +51,9 @@ export async function listRuns(
     parent: filter.parent,
     username_digest: filter.username === undefined ? undefined : digestOf(filter.username),
   };
-  let query = context.database.read.selectFrom('run').select(summaryColumns);
+  // Errors of runs of earlier versions have no limit.
+  const error = sql<string | null>`case when octet_length(error) > ${longestListed} then ${unlisted} else error end`.as('error');
+  let query = context.database.read.selectFrom('run').select([...summaryColumns.filter((column) => column !== 'error'), error]);
   for (const [column, value] of Object.entries(equal)) {
     if (value !== undefined) query = query.where(sql.ref(`run.${column}`), '=', value);
   }

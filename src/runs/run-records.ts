@@ -2,7 +2,7 @@ import type { InvolvedPrincipal, NamedPrincipal } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
 import type { WorkflowPin } from '#workflows/workflow-pins.ts';
 import type { OutsideResult } from './interpreter/run-events.ts';
-import type { RunStatus } from './interpreter/run-state.ts';
+import type { RunStatus, TimelineCounts } from './interpreter/run-state.ts';
 import type { SuspensionReason } from './interpreter/suspension.ts';
 import type { TaskError } from './interpreter/task-error.ts';
 
@@ -65,10 +65,16 @@ export interface StoredRun extends NewRun {
   readonly endedAt: number | undefined;
   readonly output: string | undefined;
   readonly error: TaskError | undefined;
+  readonly notStored?: NotStored | undefined;
 }
+
+/** Tasks of a run beyond the limit of its timeline, and their events. */
+export type NotStored = Pick<TimelineCounts, 'tasks' | 'events'>;
 
 /** A run that this gateway holds: no other one works on it until the lease ends. */
 export interface ClaimedRun extends StoredRun {
+  /** Whose turn it is: a digest, the same for all principals of a person. */
+  readonly person: string;
   /** Increases with each claim. A write with an older one is refused. */
   readonly fence: number;
   /** How many gateways in a row died, or lost the lease, at the position where the run is. */
@@ -139,7 +145,7 @@ export interface EventRecord {
   readonly senders?: readonly NamedPrincipal[] | undefined;
 }
 
-/** A CloudEvent has a `source` and an `id` of its own. The log does not store a second one of the same kind with the same two. */
+/** A CloudEvent has a `source` and an `id`. The log does not store a second one of the same kind and `sender` with the same two. */
 export type NewEvent = Pick<EventRecord, 'at' | 'kind' | 'event' | 'senders'>;
 
 export interface RunRelease {
@@ -157,6 +163,8 @@ export interface RunWrite {
   readonly state: { readonly text: string; readonly values: ReadonlyMap<string, string> } | undefined;
   readonly status: RunStatus;
   readonly suspendedBy?: SuspensionReason | undefined;
+  /** Set where the write has left out tasks: how many the run has left out so far. */
+  readonly notStored?: NotStored | undefined;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
   readonly output: string | undefined;

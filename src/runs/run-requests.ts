@@ -10,6 +10,7 @@ import type { reachedWorkflows } from '#workflows/workflow-pins.ts';
 import type { RunPeople } from './run-people.ts';
 import type { StoredRun } from './run-records.ts';
 import type { RunStore } from './run-store.ts';
+import type { StoreQuota } from './store-quota.ts';
 
 export interface RunRequest {
   readonly principal: Principal;
@@ -63,6 +64,7 @@ export interface FoundAutomation {
 /** The parts that the runs are made from. */
 export interface RunCatalogueNeeds {
   readonly store: RunStore;
+  readonly quota: StoreQuota;
   readonly clock: Clock;
   readonly rights: Rights;
   /** The audit log, which has the calls of runs. */
@@ -85,6 +87,7 @@ export interface RunCatalogueNeeds {
     readonly automation: Automation;
     readonly workflow: Workflow;
     readonly input: string;
+    readonly person: string;
   }) => Promise<readonly RequestProblem[]>;
   /** Whether the principal may see the approval with this id. */
   readonly seesApproval: (principal: Principal, id: string) => Promise<boolean>;

@@ -5,7 +5,7 @@ import type { RunStatus } from './interpreter/run-state.ts';
 import type { SuspensionReason } from './interpreter/suspension.ts';
 import type { TaskError } from './interpreter/task-error.ts';
 import type { StoredRunSummary } from './run-queries.ts';
-import type { EventRecord, NewEvent, NewRun, QueuedCommand, RunCommand, StoredRun } from './run-records.ts';
+import type { EventRecord, NewEvent, NewRun, NotStored, QueuedCommand, RunCommand, StoredRun } from './run-records.ts';
 
 /** What the column `facts` of `run` has as JSON text. */
 type RunFacts = Pick<
@@ -37,6 +37,7 @@ export function rowOfRun(run: NewRun, createdAt: number): Tables['run'] {
     involved,
   } = run;
   const people = { workflowDigest, pins, above, authors, involved };
+  const facts = JSON.stringify({ automation, seed, principal, startedBy, parent, ...people } satisfies RunFacts);
   return {
     id,
     automation: automation?.id ?? null,
@@ -49,9 +50,11 @@ export function rowOfRun(run: NewRun, createdAt: number): Tables['run'] {
     created_at: createdAt,
     started_at: null,
     ended_at: null,
-    facts: JSON.stringify({ automation, seed, principal, startedBy, parent, ...people } satisfies RunFacts),
+    facts,
     error: null,
     suspended_by: null,
+    not_stored: null,
+    bytes: Buffer.byteLength(facts) + Buffer.byteLength(run.input),
   };
 }
 
@@ -72,6 +75,7 @@ export const summaryColumns = [
   'facts',
   'error',
   'suspended_by',
+  'not_stored',
 ] as const satisfies readonly (keyof Tables['run'])[];
 
 export function summaryOf(row: Pick<Tables['run'], (typeof summaryColumns)[number]>): StoredRunSummary {
@@ -97,6 +101,7 @@ export function summaryOf(row: Pick<Tables['run'], (typeof summaryColumns)[numbe
     startedAt: row.started_at ?? undefined,
     endedAt: row.ended_at ?? undefined,
     error: row.error === null ? undefined : (JSON.parse(row.error) as TaskError),
+    ...(row.not_stored !== null && { notStored: JSON.parse(row.not_stored) as NotStored }),
   };
 }
 
@@ -117,20 +122,20 @@ export function eventOf({
   kind,
   event,
   senders,
-}: Omit<Tables['event_log'], 'identity'>): EventRecord {
+}: Omit<Tables['event_log'], 'identity' | 'sender_digest'>): EventRecord {
   const sent = senders === null ? {} : { senders: JSON.parse(senders) as readonly NamedPrincipal[] };
   return { number, at, run: run ?? undefined, automation: automation ?? undefined, kind, event, ...sent };
 }
 
-/** Null where the text is no CloudEvent: it has no identity, and each is stored. */
+/** Of the sender, the source and the id. Null where the text is no CloudEvent: it has no identity, and each is stored. */
 export function identityOf({ kind, event }: NewEvent): string | null {
   const read: unknown = JSON.parse(event);
   if (typeof read !== 'object' || read === null || !('source' in read) || !('id' in read)) return null;
-  return identityOfEvent(kind, read.source, read.id);
+  return identityOfEvent(kind, read.source, read.id, 'sender' in read ? read.sender : undefined);
 }
 
-export function identityOfEvent(kind: NewEvent['kind'], source: unknown, id: unknown): string {
+export function identityOfEvent(kind: NewEvent['kind'], source: unknown, id: unknown, sender?: unknown): string {
   return createHash('sha256')
-    .update(JSON.stringify([kind, source, id]))
+    .update(JSON.stringify(sender === undefined ? [kind, source, id] : [kind, source, id, sender]))
     .digest('base64url');
 }

@@ -130,11 +130,12 @@ async function begun({ workflow, version, found, input, ...parts }: RunParts, st
   const pin = documents?.[0].pin;
   const loaded = pin && (await needs.workflow(pin));
   if (documents === undefined || loaded === undefined) throw withoutWorkflow(workflow, version);
-  const problems = await needs.inputProblems({ automation, workflow: loaded.workflow, input });
+  const { principal, key, repeated = [] } = parts;
+  const problems = await needs.inputProblems({ automation, workflow: loaded.workflow, input, person: principal.id });
   if (problems.length > 0) throw invalidInput(problems);
   const lost = await needs.people.whyLost(documents, people.authors);
   if (lost !== undefined) throw delegationLost(lost.detail);
-  const { principal, key, repeated = [] } = parts;
+  await needs.quota.require(principal);
   const id =
     key === undefined ? uuidVersion7(needs.clock.now()) : runIdOfKey({ caller: principal.id, automation: automation._id, key });
   const startedBy = { principal: principal.username };

@@ -1,5 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Clock } from '#base/clock.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { Database } from '#database/database.ts';
 import type { RunChanges } from './run-changes.ts';
 
@@ -11,6 +12,9 @@ export interface RunStoreContext {
   readonly now: () => RawBuilder<number>;
   readonly changes: RunChanges;
   readonly visible: VisibleAutomations;
+  readonly limitReached?: LimitReached | undefined;
+  /** One id for all principals of a person, for turns and limits. */
+  readonly personOf: (principal: string) => string;
 }
 
 /** The condition on `automation` for those that members of the groups may see; undefined: all. */

@@ -1,5 +1,6 @@
 import type { NamedPrincipal } from '#access/people.ts';
 import type { Clock } from '#base/clock.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { Database } from '#database/database.ts';
 import {
   appendEvents,
@@ -53,7 +54,7 @@ export interface RunStore {
    */
   save(write: RunWrite): Promise<WriteOutcome>;
   /** When the earliest run can be claimed, apart from those in `except`, in milliseconds since the epoch. A lease that ends counts. */
-  nextWake(options?: Pick<ClaimOptions, 'except'>): Promise<number | undefined>;
+  nextWake(options?: Pick<ClaimOptions, 'except' | 'places'>): Promise<number | undefined>;
   /** False where the run does not exist or has ended. With a key, also where it has had a command with the key. */
   command(run: string, command: RunCommand, key?: string): Promise<boolean>;
   /** Commands that are not consumed, in order. */
@@ -80,7 +81,7 @@ export interface RunStore {
   callingRuns(principal: string): Promise<readonly string[]>;
   /** Ids of the runs that the run began and that have not ended. */
   children(run: string): Promise<readonly string[]>;
-  /** Events that are not of a run. A second one with the same kind, `source` and `id` is not stored again. */
+  /** Events that are not of a run. A second one with the same kind, `sender`, `source` and `id` is not stored again. */
   publish(events: readonly NewEvent[]): Promise<void>;
   /** Message events in the order of their numbers. */
   messages(start: MessageStart & { readonly limit: number }): Promise<readonly EventRecord[]>;
@@ -103,19 +104,39 @@ interface RunStoreOptions {
   readonly visible: VisibleAutomations;
   /** Whose time decides on PostgreSQL. Only tests with a clock of their own pass `process`. */
   readonly time?: 'server' | 'process';
+  readonly limitReached?: LimitReached | undefined;
+  /** Throws where the store has no room for runs and events. */
+  readonly requireRoom?: () => void;
+  /** See `RunStoreContext`. Default: each principal is a person. */
+  readonly personOf?: (principal: string) => string;
 }
 
-export function createRunStore({ database, clock, visible, time = 'server' }: RunStoreOptions): RunStore {
+export function createRunStore({
+  database,
+  clock,
+  visible,
+  time = 'server',
+  limitReached,
+  requireRoom = () => {},
+  personOf = (principal) => principal,
+}: RunStoreOptions): RunStore {
   const changes = createRunChanges(database);
-  const context: RunStoreContext = { database, clock, visible, changes, now: storeTime(database, clock, time) };
+  const now = storeTime(database, clock, time);
+  const context: RunStoreContext = { database, clock, visible, changes, limitReached, personOf, now };
   const writes = gatheredWrites(context);
+  const roomFor =
+    <A, R>(work: (argument: A) => Promise<R>) =>
+    async (argument: A): Promise<R> => {
+      requireRoom();
+      return await work(argument);
+    };
   const creations = gatheredCreations(context);
   return {
-    create: (runs) => creations.add(runs),
+    create: roomFor((runs) => creations.add(runs)),
     changeWith: (work) => changeRunsWith(context, work),
-    claim: (options) => claimRuns(context, options),
+    claim: roomFor((options) => claimRuns(context, options)),
     renew: (options) => renewLeases(context, options),
-    save: (write) => writes.add(write),
+    save: roomFor((write) => writes.add(write)),
     nextWake: (options = {}) => nextWake(context, options),
     command: (run, command, key) => queueCommand(context, { run, command, key }),
     commandsOf: (runs) => queuedCommands(context, runs),
@@ -129,7 +150,7 @@ export function createRunStore({ database, clock, visible, time = 'server' }: Ru
     callingPrincipals: () => callingPrincipals(context),
     callingRuns: (principal) => callingRuns(context, principal),
     children: (run) => openChildren(context, run),
-    publish: (events) => publishEvents(context, events),
+    publish: roomFor((events) => publishEvents(context, events)),
     messages: (start) => readMessages(context, start),
     events: (options) => readEvents(context, options),
     lastEvent: () => lastEventNumber(context),
@@ -151,11 +172,11 @@ function gatheredWrites(context: RunStoreContext): Gathering<RunWrite, WriteOutc
   });
 }
 
-function gatheredCreations({ changes, now, clock }: RunStoreContext): Gathering<readonly NewRun[], readonly StoredRun[]> {
+function gatheredCreations(context: RunStoreContext): Gathering<readonly NewRun[], readonly StoredRun[]> {
   return new Gathering<readonly NewRun[], readonly StoredRun[]>({
     async write(items) {
-      const created = await changes.commit(async (transaction) => {
-        const result = await createRunsIn(transaction, items.flat(), { now, createdAt: clock.now() });
+      const created = await context.changes.commit(async (transaction) => {
+        const result = await createRunsIn(transaction, items.flat(), context);
         return { result, runs: result.map(({ id }) => id), events: false };
       });
       const byId = new Map(created.map((run) => [run.id, run]));
@@ -168,10 +189,9 @@ function gatheredCreations({ changes, now, clock }: RunStoreContext): Gathering<
 }
 
 function changeRunsWith<T>(context: RunStoreContext, work: ChangingWork<T>): Promise<T> {
-  const { changes, now, clock } = context;
-  return changes.commit(async (transaction) => {
+  return context.changes.commit(async (transaction) => {
     const { result, runs = [], commands = [], events = [] } = await work(transaction);
-    const created = await createRunsIn(transaction, runs, { now, createdAt: clock.now() });
+    const created = await createRunsIn(transaction, runs, context);
     const commanded = await commandRuns(context, transaction, commands);
     await appendEvents(
       context,

@@ -1,19 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { Workflow } from '#workflows/workflow.ts';
 import type { CorrelationNote, LifecycleNote, Note, TaskNote } from './interpreter/notes.ts';
+import type { TimelineCounts } from './interpreter/run-state.ts';
 import type { NewEvent, TaskRecord } from './run-records.ts';
 
 /** What the notes of some steps add to the timeline of a run, and to the event log. */
 interface TimelineEntries {
   readonly tasks: readonly TaskRecord[];
   readonly events: readonly NewEvent[];
+  /** What the run counts from now on, and whether entries were left out. */
+  readonly counted: TimelineCounts;
+  readonly leftOut: boolean;
 }
 
 /** Gathers the notes of a run's steps until they are written. */
 interface Timeline {
   add(notes: readonly Note[]): void;
-  /** What was added since the last call. */
-  take(): TimelineEntries;
+  /** What was added since the last call. `rests`: the run waits, so what is under way has to be seen. */
+  take(rests: boolean): TimelineEntries;
 }
 
 const statusAfter = {
@@ -30,25 +34,74 @@ const statusAfter = {
 
 const ends: ReadonlySet<TaskNote['kind']> = new Set(['skipped', 'cancelled', 'faulted', 'completed']);
 
-/** `run`: the id of the run. */
-export function createTimeline(run: string, workflow: Pick<Workflow, 'id' | 'name' | 'namespace' | 'version'>): Timeline {
+/** Completed tasks of a run that only compute and that the store keeps, with their events. */
+export const mostCompleted = 20_000;
+
+function isDone(kind: TaskNote['kind']): boolean {
+  return kind === 'completed' || kind === 'skipped';
+}
+
+/** What becomes of an entry in a full timeline. `isHeld`: so were those of the same task before. */
+function fateOf(kind: TaskNote['kind'], isHeld: boolean): 'stored' | 'held' | 'counted' {
+  if (kind === 'created' || (kind === 'started' && isHeld)) return 'held';
+  return kind === 'skipped' || (kind === 'completed' && isHeld) ? 'counted' : 'stored';
+}
+
+interface Entry {
+  readonly record: TaskRecord;
+  readonly events: readonly NewEvent[];
+}
+
+const nothingCounted: TimelineCounts = { completed: 0, tasks: 0, events: 0 };
+
+/**
+ * `run`: the id of the run. Beyond `mostCompleted`, a task that only computes is held back until it ends: where it completes or is skipped, it is
+ * counted alone.
+ */
+export function createTimeline(
+  run: string,
+  workflow: Pick<Workflow, 'id' | 'name' | 'namespace' | 'version'>,
+  before: TimelineCounts = nothingCounted,
+): Timeline {
   let tasks = new Map<number, TaskRecord>();
   let events: NewEvent[] = [];
+  let [counted, leftOut] = [before, false];
+  const held = new Map<number, Entry>();
   const eventOf = eventsOf(run, workflow);
+  const store = (activity: number, entry: Entry): void => {
+    tasks.set(activity, entry.record);
+    events.push(...entry.events);
+  };
+  const addTask = (note: TaskNote, event: NewEvent | undefined): void => {
+    const { activity, kind, isPlain } = note;
+    const earlier = held.get(activity);
+    held.delete(activity);
+    const entry = { record: recordOf(note), events: [...(earlier?.events ?? []), ...(event === undefined ? [] : [event])] };
+    const fate = isPlain && counted.completed >= mostCompleted ? fateOf(kind, earlier !== undefined) : 'stored';
+    if (fate === 'held') held.set(activity, entry);
+    else if (fate === 'counted') {
+      leftOut = true;
+      counted = { ...counted, tasks: counted.tasks + 1, events: counted.events + entry.events.length };
+    } else {
+      store(activity, entry);
+      if (isPlain && isDone(kind)) counted = { ...counted, completed: counted.completed + 1 };
+    }
+  };
   return {
     add(notes) {
       for (const note of notes) {
-        if (note.of === 'task') {
-          tasks.set(note.activity, recordOf(note));
-        }
         const event = eventOf(note);
-        if (event !== undefined) events.push(event);
+        if (note.of === 'task') addTask(note, event);
+        else if (event !== undefined) events.push(event);
       }
     },
-    take() {
-      const taken = { tasks: [...tasks.values()], events };
+    take(rests) {
+      if (rests) for (const [activity, entry] of held) store(activity, entry);
+      if (rests) held.clear();
+      const taken = { tasks: [...tasks.values()], events, counted, leftOut };
       tasks = new Map();
       events = [];
+      leftOut = false;
       return taken;
     },
   };

@@ -1,4 +1,5 @@
 import type { Clock } from '#base/clock.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { ExpressionPool } from '#workflows/expression-pool.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import type { MessageStart } from './event-store.ts';
@@ -11,6 +12,7 @@ import type { SecretValues } from './tasks/secret-values.ts';
 /** What a run needs of the parts around it. Each waits where the store is away; none rejects for what a workflow does. */
 export interface RunTools {
   readonly clock: Clock;
+  readonly limitReached: LimitReached;
   /** `$runtime`. */
   readonly runtime: { readonly name: string; readonly version: string };
   readonly expressions: Pick<ExpressionPool, 'evaluate'>;
@@ -18,7 +20,11 @@ export interface RunTools {
   readonly calls: CallTasks;
   readonly approvals: Pick<ApprovalTasks, 'isUnused' | 'withdraw'>;
   /** The problems of a value, or why the schema cannot be used. JSON texts. */
-  checkSchema(check: { readonly schema: string; readonly value: string }): Promise<readonly string[]>;
+  checkSchema(check: {
+    readonly schema: string;
+    readonly value: string;
+    readonly person?: string | undefined;
+  }): Promise<readonly string[]>;
   /** A version of a workflow, `latest` for the newest; undefined where it does not exist, or has other bytes than those of the digest. */
   loadWorkflow(wanted: {
     readonly id: string;

@@ -16,6 +16,8 @@ export interface RunWatcher {
   /** The tasks that ended in one step of the run. */
   tasksEnded(tasks: readonly TaskRecord[]): void;
   ended(run: ClaimedRun, ending: RunEnding): void;
+  /** The gateway itself failed while it worked on the run, or on all runs. */
+  failedInside(thrown: unknown, run?: ClaimedRun): void;
 }
 
 /** Watchers that each want to learn some of it. */

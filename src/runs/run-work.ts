@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { GatewayError } from '#base/gateway-error.ts';
+import { isPassingRefusal } from '#base/passing-refusal.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { Effect, ListenEffect } from './interpreter/effects.ts';
 import type { RunEvent } from './interpreter/run-events.ts';
 import { scanMessages, type WorkedEffect, workOn } from './run-effects.ts';
+import type { RunFaults } from './run-faults.ts';
 import type { ClaimedRun } from './run-records.ts';
 import type { RunTools } from './run-tools.ts';
 import type { RunSecrets } from './tasks/run-secrets.ts';
@@ -20,10 +23,12 @@ interface RunWorkOptions {
   readonly arrived: (event: RunEvent) => void;
   /** Called when a piece of work ended without an event. */
   readonly wake: () => void;
+  readonly faults: RunFaults;
 }
 
-/** Milliseconds before work begins again that failed because of the store. */
-const pauseAfterFailure = 200;
+/** Milliseconds before work begins again that was refused for now, or on which the gateway failed. */
+const shortestPause = 200;
+const longestPause = 5_000;
 
 /** What a holder works on for one run: evaluations, calls, and the messages that a `listen` looks at. */
 export class RunWork {
@@ -100,21 +105,33 @@ export class RunWork {
   async #work(effect: WorkedEffect, signal: AbortSignal): Promise<void> {
     const { run, trace, tools, secrets, holds, wasSuspended, arrived, wake } = this.#options;
     const looks = this.#looks;
+    const begunAt = this.#inherited.has(effect.key) ? run.savedAt : undefined;
+    let mayHaveLeft = begunAt !== undefined;
+    const leaving = (): void => void (mayHaveLeft = true);
     try {
-      const begunAt = this.#inherited.has(effect.key) ? run.savedAt : undefined;
       const event =
         effect.kind === 'listen'
           ? await this.#listen(effect, signal)
-          : await workOn(effect, { run, trace, tools, secrets, holds, begunAt, wasSuspended: wasSuspended() }, signal);
+          : await workOn(effect, { run, trace, tools, secrets, holds, begunAt, wasSuspended: wasSuspended(), leaving }, signal);
       if (!this.#working.delete(effect.key)) return;
       if (event !== undefined) arrived(event);
       else this.#waits(effect, looks);
-    } catch {
-      // The store is away, as its own log says, or the work was aborted. It begins again where the run still waits for it.
-      await sleep(pauseAfterFailure);
-      this.#working.delete(effect.key);
+    } catch (thrown) {
+      await this.#failed(effect, { thrown, mayHaveLeft, wasAborted: thrown === signal.reason });
     }
     wake();
+  }
+
+  /** Aborted work, and what the store, the rate limit or the load refused, begins again where the run still waits for it. */
+  async #failed(
+    effect: WorkedEffect,
+    { wasAborted, ...fault }: { readonly thrown: unknown; readonly mayHaveLeft: boolean; readonly wasAborted: boolean },
+  ): Promise<void> {
+    const { faults, tools, arrived } = this.#options;
+    const begins = wasAborted || isPassingRefusal(fault.thrown);
+    const end = begins ? undefined : faults.endOf(effect, { ...fault, at: tools.clock.now() });
+    if (end === undefined) await sleep(pauseAfter(fault.thrown));
+    if (this.#working.delete(effect.key) && end !== undefined) arrived(end);
   }
 
   /** Nothing came for the effect, or people were asked about its call: then its next beginning looks for what they decided. */
@@ -129,6 +146,13 @@ export class RunWork {
     if (this.#working.has(effect.key)) this.#scanned.set(effect.key, scanned);
     return arrived;
   }
+}
+
+/** As long as the refusal says, within limits. */
+function pauseAfter(thrown: unknown): number {
+  const asked = thrown instanceof GatewayError ? Number(thrown.headers['Retry-After'] ?? 0) * 1_000 : 0;
+  const isLimit = thrown instanceof GatewayError && thrown.code === 'too-many-requests';
+  return isLimit ? Math.min(Math.max(asked, shortestPause), longestPause) : shortestPause;
 }
 
 /** The run no longer waits for it, or its time limit passed. */

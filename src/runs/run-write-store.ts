@@ -67,17 +67,17 @@ async function writeHeld(
   transaction: Transaction<Tables>,
   { held, claims }: HeldWrites,
 ): Promise<Changed> {
-  const { now, clock } = context;
   await writeRuns(
     context,
     transaction,
     held.filter((write) => changesRun(write, claims.get(write.run))),
   );
+  await addBytes(context, transaction, held);
   await writeStates(context, transaction, held, (run) => claims.get(run)?.has_values === 1);
   await writeTasks(context, transaction, held);
   await writePeople(context, transaction, held);
   const children = held.flatMap((write) => write.children);
-  const created = (await createRunsIn(transaction, children, { now, createdAt: clock.now() })).map(({ id }) => id);
+  const created = (await createRunsIn(transaction, children, context)).map(({ id }) => id);
   await consumeCommands(
     context,
     transaction,
@@ -104,7 +104,13 @@ function hasEnded({ endedAt }: RunWrite): boolean {
 
 /** A row that does not change is not written: it has many indexes. */
 function changesRun(write: RunWrite, claim: Claim | undefined): boolean {
-  if (hasEnded(write) || write.status !== claim?.status || (write.startedAt ?? null) !== claim.started_at) return true;
+  if (
+    write.notStored !== undefined ||
+    hasEnded(write) ||
+    write.status !== claim?.status ||
+    (write.startedAt ?? null) !== claim.started_at
+  )
+    return true;
   return (write.suspendedBy ?? null) !== claim.suspended_by;
 }
 
@@ -114,23 +120,40 @@ async function writeRuns(
   writes: readonly RunWrite[],
 ): Promise<void> {
   if (writes.length === 0) return;
-  const rows = writes.map(({ run, status, suspendedBy, startedAt, endedAt, error }) => [
+  const rows = writes.map(({ run, status, suspendedBy, startedAt, endedAt, error, notStored }) => [
     run,
     status,
     suspendedBy ?? null,
     startedAt ?? null,
     endedAt ?? null,
     error === undefined ? null : JSON.stringify(error),
+    notStored === undefined ? null : JSON.stringify(notStored),
   ]);
   const times = { started_at: 'bigint', ended_at: 'bigint' } as const;
-  const columns = { id: 'text', status: 'text', suspended_by: 'text', ...times, error: 'text' } as const;
+  const columns = { id: 'text', status: 'text', suspended_by: 'text', ...times, error: 'text', not_stored: 'text' } as const;
   await sql`update run set status = given.status, suspended_by = given.suspended_by, started_at = given.started_at,
-      ended_at = given.ended_at, error = given.error
+      ended_at = given.ended_at, error = given.error, not_stored = coalesce(given.not_stored, run.not_stored)
     from ${jsonRows(dialect, columns, rows)} where run.id = given.id`.execute(transaction);
   const outputs = writes.flatMap(({ run, output }) => (output === undefined ? [] : [[run, output]]));
   if (outputs.length === 0) return;
   await sql`update run_text set output = given.output from ${jsonRows(dialect, { run: 'text', output: 'text' }, outputs)}
     where run_text.run = given.run`.execute(transaction);
+}
+
+/** What a write adds to its run. A task that is written again counts again, so the sum may be too high and never too low. */
+async function addBytes(
+  { database: { dialect } }: RunStoreContext,
+  transaction: Transaction<Tables>,
+  writes: readonly RunWrite[],
+): Promise<void> {
+  const rows = writes.flatMap(({ run, tasks, events, output }) => {
+    const texts = [...tasks.map((task) => JSON.stringify(task)), ...events.map(({ event }) => event), output ?? ''];
+    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    return bytes === 0 ? [] : [[run, bytes]];
+  });
+  if (rows.length === 0) return;
+  await sql`update run set bytes = run.bytes + given.bytes from ${jsonRows(dialect, { id: 'text', bytes: 'bigint' }, rows)}
+    where run.id = given.id`.execute(transaction);
 }
 
 async function writeTasks(

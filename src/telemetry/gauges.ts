@@ -77,10 +77,15 @@ export interface ProcessMeasurements {
   /** Resolves if the store answers within a second; otherwise rejects. */
   readonly pingStore: () => Promise<void>;
   readonly overloaded: () => boolean;
+  /** True while less is free on the disk of the store than the reserve. */
+  readonly belowReserve: () => boolean;
 }
 
 /** Gauges of the store's connections and of overload. */
-export function createProcessGauges(registry: Registry, { store, pingStore, overloaded }: ProcessMeasurements): void {
+export function createProcessGauges(
+  registry: Registry,
+  { store, pingStore, overloaded, belowReserve }: ProcessMeasurements,
+): void {
   gauge(registry, { name: 'gateway_store_up', help: '1 if the store answers within a second.' }, async () => {
     const isUp = await pingStore().then(
       () => true,
@@ -94,6 +99,8 @@ export function createProcessGauges(registry: Registry, { store, pingStore, over
   );
   const overloadHelp = '1 while the gateway refuses calls and logins because the event loop is late or memory is short.';
   figure(registry, 'gateway_overloaded', overloadHelp, () => Number(overloaded()));
+  const reserveHelp = '1 while the disk of a SQLite store has less room than the reserve, so that runs and events wait.';
+  figure(registry, 'gateway_store_below_reserve', reserveHelp, () => Number(belowReserve()));
 }
 
 /** When a file with certificates becomes useless. */

@@ -1,5 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { AccessWatcher } from '#access/access-watcher.ts';
+import { type LimitReached, limitNames } from '#base/limits.ts';
 import type { StoreWatcher } from '#database/watch-time.ts';
 
 /** Counts the events that `access/` reports. */
@@ -50,6 +51,18 @@ export function createStoreMetrics(registry: Registry): StoreWatcher {
     waited: (access, milliseconds) => waits.observe({ access }, milliseconds / 1_000),
     ran: (access, milliseconds) => statements.observe({ access }, milliseconds / 1_000),
   };
+}
+
+/** Counts what a limit cut, refused or delayed. */
+export function createLimitMetrics(registry: Registry): LimitReached {
+  const reached = new Counter({
+    name: 'gateway_limit_reached_total',
+    help: 'What a limit cut, refused or delayed, by limit.',
+    labelNames: ['limit'],
+    registers: [registry],
+  });
+  for (const limit of limitNames) reached.inc({ limit }, 0);
+  return (limit) => reached.inc({ limit });
 }
 
 /** Counts the spans that the collector accepted, and those that are lost. */

@@ -44,6 +44,11 @@ export function createRunMetrics(registry: Registry): RunWatcher {
     help: 'Runs that this gateway took over, because the lease of the gateway that held them ended.',
     registers,
   });
+  const internalErrors = new Counter({
+    name: 'gateway_run_internal_errors_total',
+    help: 'Exceptions of the gateway itself while it worked on runs.',
+    registers,
+  });
   for (const status of endings) {
     ended.inc({ status }, 0);
     durations.zero({ status });
@@ -52,6 +57,7 @@ export function createRunMetrics(registry: Registry): RunWatcher {
   for (const status of [...endings, 'skipped']) tasks.inc({ status }, 0);
   return {
     takenOver: () => takenOver.inc(),
+    failedInside: () => internalErrors.inc(),
     suspended: (_run, by) => suspended.inc({ reason: by }),
     tasksEnded(over) {
       for (const { status } of over) tasks.inc({ status });

@@ -1,5 +1,6 @@
 import type { AccessWatcher } from '#access/access-watcher.ts';
 import type { Clock } from '#base/clock.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { Log } from '#base/log.ts';
 import type { Tracing } from '#base/tracing.ts';
 import type { Config } from '#config/config.ts';
@@ -17,7 +18,7 @@ import {
   type WatchPool,
 } from '#telemetry/gauges.ts';
 import { createMetrics, type Metrics } from '#telemetry/metrics.ts';
-import { createAccessMetrics, createSpanMetrics, createStoreMetrics } from '#telemetry/observers.ts';
+import { createAccessMetrics, createLimitMetrics, createSpanMetrics, createStoreMetrics } from '#telemetry/observers.ts';
 import { openTracing } from '#telemetry/open-tracing.ts';
 import { createRunMetrics, createScheduleMetrics } from '#telemetry/run-metrics.ts';
 import { type CertificateExpiries, createCertificateExpiries } from './certificate-expiries.ts';
@@ -28,6 +29,7 @@ interface Telemetry {
   readonly storeWatcher: StoreWatcher;
   readonly runWatcher: RunWatcher;
   readonly scheduleWatcher: ScheduleWatcher;
+  readonly limitReached: LimitReached;
   /** Follows the configuration in force. */
   readonly expiries: CertificateExpiries;
   /** Counts a sender's connections under that name. */
@@ -61,6 +63,7 @@ export function createTelemetry(needs: TelemetryNeeds): Telemetry {
     storeWatcher: createStoreMetrics(registry),
     runWatcher: createRunMetrics(registry),
     scheduleWatcher: createScheduleMetrics(registry),
+    limitReached: createLimitMetrics(registry),
     expiries,
     pooled,
     measure: (measurements) => createProcessGauges(registry, measurements),

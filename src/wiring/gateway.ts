@@ -10,6 +10,7 @@ import { usableOperations } from '#calls/decide-entry.ts';
 import type { CallRules } from '#calls/explain-call.ts';
 import type { Config } from '#config/config.ts';
 import type { LoadedConfig } from '#config/load-config.ts';
+import { createRequireRoom } from '#database/reserve.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { createPressure, type Pressure } from '#http/admission/pressure.ts';
 import { createPressureGauge, type ProcessMemory } from '#http/admission/pressure-gauge.ts';
@@ -89,9 +90,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const userAgent = `orchestration-gateway/${version}`;
   // Closes the started parts, the last one first, where a later step fails or when the gateway stops.
   await using started = new AsyncDisposableStack();
-  const { metrics, pooled, accessWatcher, storeWatcher, runWatcher, scheduleWatcher, ...telemetry } = createTelemetry(options);
+  const { metrics, pooled, accessWatcher, storeWatcher, runWatcher, scheduleWatcher, limitReached, ...telemetry } =
+    createTelemetry(options);
   const stored = await openStore(started, { ...options, watcher: storeWatcher });
-  const { database, audit, auditReader, longestCall } = stored;
+  const { database, audit, auditReader, longestCall, freeSpace } = stored;
   // Names from the configuration have a resolver of their own.
   const resolve = createResolver({ concurrency: 2 });
   const tracing = started.adopt(await telemetry.openTracing(resolve), (opened) => opened?.close());
@@ -102,11 +104,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const pressure = openPressure(started, options);
   const pingStore = (): Promise<void> => database.ping();
   const isOverloaded = (): boolean => pressure.overloaded;
-  telemetry.measure({ store: () => database.figures(), pingStore, overloaded: isOverloaded });
+  const isShort = (): boolean => freeSpace.isShort();
+  telemetry.measure({ store: () => database.figures(), pingStore, overloaded: isOverloaded, belowReserve: isShort });
   const { base, path } = readPublicUrl(config.server.publicUrl);
-  const making = { ...needs, live, access, base, metrics, runWatcher, tracing };
+  const requireRoom = createRequireRoom(freeSpace, limitReached);
+  const making = { ...needs, live, access, base, metrics, runWatcher, tracing, limitReached, requireRoom };
   const { catalogues, runs, people, notifications, inForce, ...made } = openCalls(started, { ...options, ...stored }, making);
-  openSchedules(started, { ...options, ...stored, ...catalogues, ...made, access, runs, people, watcher: scheduleWatcher });
+  const scheduling = { access, runs, people, watcher: scheduleWatcher, requireRoom };
+  openSchedules(started, { ...options, ...stored, ...catalogues, ...made, ...scheduling });
   const routes = gatewayRoutes({
     consoleFiles: await openConsole(config, path, log),
     version,
@@ -118,16 +123,27 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     scheduleWarnings: createScheduleWarnings({ ...options, ...stored, ...catalogues, ...made, access, runs, people }),
     live,
     ...made,
-    operations: { ...config.server, metrics, pingStore, isOverloaded, runFigures: runs.figures },
+    operations: { ...config.server, metrics, pingStore, isOverloaded, isShort, runFigures: runs.figures },
     reload: (asker) => reloading.reload(asker),
   });
-  const server = serverOf({ ...options, ...stored, routes, access, live, metrics, tracing, pressure, mask: runs.maskText });
+  const server = serverOf({
+    ...options,
+    ...stored,
+    routes,
+    access,
+    live,
+    metrics,
+    tracing,
+    pressure,
+    limitReached,
+    mask: runs.maskText,
+  });
   const reportLosses = createLossReport({ ...options, ...stored, ...catalogues, ...made, access, people });
   const reloading = createReloading({
     config,
     load: options.loadAgain,
     live,
-    follow: followers({ server, access, parts: [longestCall, notifications, telemetry.expiries], metrics, log }),
+    follow: followers({ server, access, parts: [longestCall, runs, notifications, telemetry.expiries], metrics, log }),
     async inForce(next, before) {
       await inForce();
       await reportLosses(before.access, next.access);

@@ -1,5 +1,6 @@
 import type { Access } from '#access/access.ts';
 import type { InvolvedPrincipal } from '#access/people.ts';
+import type { Principal } from '#access/principal.ts';
 import type { Rights } from '#access/rights.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import type { Approval, StoredPreview } from '#approvals/approval.ts';
@@ -17,10 +18,12 @@ import type { ApprovalProofs } from '#audit/approval-proofs.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { Automation } from '#automations/automation.ts';
 import type { Clock } from '#base/clock.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { Log } from '#base/log.ts';
 import type { ApprovalGate } from '#calls/approval-gate.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
+import type { RequireRoom } from '#database/reserve.ts';
 import type { TakePreview } from '#previews/preview.ts';
 import { seesRun } from '#runs/run-access.ts';
 import type { RunPeople } from '#runs/run-people.ts';
@@ -43,6 +46,8 @@ interface OpenApprovalsOptions {
   readonly approvalRules: StandingNeeds['rules'];
   /** In front of the path of an approval. */
   readonly base: string;
+  readonly limitReached: LimitReached;
+  readonly requireRoom: RequireRoom;
   readonly preview: TakePreview;
   readonly automation: (id: string) => Promise<Automation | undefined>;
 }
@@ -57,33 +62,33 @@ export interface Approvals {
 /** The approvals of calls and of tasks. */
 export function openApprovals(started: AsyncDisposableStack, options: OpenApprovalsOptions): Approvals {
   const { config, database, runStore, people, audit, clock, rights, log, base, preview: ask, access } = options;
+  const { limitReached, requireRoom, proofKey: key, approvalRules: rules } = options;
   const proofs: StandingNeeds['proofs'] = (approval) => options.proofs.of([approval]);
+  const proving = { clock, key, proofs };
   const needs = {
-    clock,
-    key: options.proofKey,
-    proofs,
+    ...proving,
     ...access,
-    rules: options.approvalRules,
+    limitReached,
+    requireRoom,
+    rules,
     store: createApprovalStore({
+      ...proving,
       database,
       changeRuns: runStore.changeWith,
-      clock,
       audit,
-      key: options.proofKey,
-      proofs,
       expired(approvals) {
         for (const approval of approvals) audit.record(expiryFacts(approval));
       },
       withdrawn: (approval, decision) => audit.record(withdrawalFacts(approval, decision)),
     }),
   };
-  const takePreview = async (approval: Approval, format?: DryRunFormat): Promise<StoredPreview> => {
+  const takePreview = async (approval: Approval, asker?: Principal, format?: DryRunFormat): Promise<StoredPreview> => {
     const answerableOf = async (id: string) => {
       const run = await runStore.summary(id);
       const standing = run && (await people.standing(run));
       return standing && ('by' in standing ? [] : standing.answerable);
     };
-    const preview = await previewOfApproval(approval, { preview: ask, answerableOf, clock, format });
+    const preview = await previewOfApproval(approval, { preview: ask, answerableOf, clock, asker, format });
     await needs.store.savePreview(approval.id, preview);
     return preview;
   };

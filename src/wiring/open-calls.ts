@@ -16,7 +16,7 @@ type Opened = Pick<RunNeeds, 'config' | 'database' | 'audit' | 'auditReader' | '
   Pick<Parameters<typeof openApprovals>[1], 'proofKey' | 'proofs'>;
 
 interface CallNeeds
-  extends Pick<RunNeeds, 'metrics' | 'runWatcher' | 'tracing'>,
+  extends Pick<RunNeeds, 'metrics' | 'runWatcher' | 'tracing' | 'limitReached' | 'requireRoom'>,
     Pick<Parameters<typeof openNotifications>[1], 'pooled' | 'resolve' | 'userAgent'> {
   readonly live: LiveParts;
   readonly access: Parameters<typeof openApprovals>[1]['access'];
@@ -40,11 +40,11 @@ interface CallParts {
 
 /** Opens the path of calls with its approvals and previews, the runs, which make calls themselves, and the notifications of all that. */
 export function openCalls(started: AsyncDisposableStack, options: Opened, parts: CallNeeds): CallParts {
-  const { live, access, base, userAgent, metrics } = parts;
+  const { live, access, base, userAgent, metrics, limitReached, requireRoom } = parts;
   const { audit, clock, log } = options;
-  const runStore = runStoreOf(started, options);
+  const runStore = runStoreOf(started, { ...options, limitReached, requireRoom, persons: access.persons });
   const rights = createRights(() => live.customRoles());
-  const catalogues = openCatalogues(started, { ...options, live, rights, runStore });
+  const catalogues = openCatalogues(started, { ...options, live, rights, runStore, limitReached });
   const { workflowStore, secretUse } = catalogues;
   const people = runPeopleOf({ runStore, workflowStore, secretUse, live, ...access });
   // The path asks approvals, which take previews over the path.
@@ -56,6 +56,8 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
     runStore,
     people,
     base,
+    limitReached,
+    requireRoom,
     preview: (...asked) => preview(...asked),
     automation: async (id) => (await catalogues.automations.find(id))?.automation,
   });
@@ -63,6 +65,7 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
   const preview = createPreviews({ adapters: () => live.adapters(), calls, audit, clock, observers: { metrics, log } });
   const isReadAction = (adapter: string, path: string): boolean => live.adapters().isReadAction(adapter, path);
   const runs = openRuns(started, {
+    persons: access.persons,
     ...options,
     ...parts,
     ...catalogues,

@@ -4,6 +4,7 @@ import { type AutomationCatalogue, createAutomationCatalogue } from '#automation
 import { namesWorkflow, workflowsNamingForm } from '#automations/automation-naming-store.ts';
 import type { WhyNotWriter } from '#automations/delegation.ts';
 import type { Clock } from '#base/clock.ts';
+import type { LimitReached } from '#base/limits.ts';
 import { usableInRuns, whyNotWrittenCall } from '#calls/judge-written-call.ts';
 import type { Database } from '#database/database.ts';
 import { createFormCatalogue, type FormCatalogue } from '#forms/form-catalogue.ts';
@@ -27,12 +28,13 @@ interface OpenCataloguesOptions {
   readonly live: LiveParts;
   readonly runStore: Pick<RunStore, 'isPinned'>;
   readonly rights: Rights;
+  readonly limitReached: LimitReached;
 }
 
 /** The automations and what they name. Their threads end when the gateway stops. */
 export function openCatalogues(
   started: AsyncDisposableStack,
-  { database, clock, live, rights, runStore }: OpenCataloguesOptions,
+  { database, clock, live, rights, runStore, limitReached }: OpenCataloguesOptions,
 ): {
   readonly automations: AutomationCatalogue;
   readonly workflows: WorkflowCatalogue;
@@ -44,7 +46,7 @@ export function openCatalogues(
   readonly schemas: SchemaThreads;
 } {
   const reading = started.adopt(createReadingThreads(), (threads) => threads.close());
-  const schemas = started.adopt(createSchemaThreads({ threads: schemasAtOnce }), (threads) => threads.close());
+  const schemas = started.adopt(createSchemaThreads({ threads: schemasAtOnce, limitReached }), (threads) => threads.close());
   const store = createWorkflowStore(database, namesWorkflow);
   const writing = createWritingRight({
     store,

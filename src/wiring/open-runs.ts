@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Persons } from '#access/persons.ts';
 import type { Rights } from '#access/rights.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
@@ -7,14 +8,17 @@ import { visibleTo } from '#automations/automation-visibility-store.ts';
 import type { Clock } from '#base/clock.ts';
 import { every } from '#base/every.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { Log } from '#base/log.ts';
 import type { Tracing } from '#base/tracing.ts';
 import type { CallPath } from '#calls/call-path.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
+import type { RequireRoom } from '#database/reserve.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { createInputCheck, type InputCheck } from '#forms/input-check.ts';
 import { tellRunsOfGonePeople } from '#runs/gone-people.ts';
+import { usageOf } from '#runs/person-usage-store.ts';
 import { mayHaveCalled } from '#runs/run-calls.ts';
 import { createRunCatalogue, type RunCatalogue } from '#runs/run-catalogue.ts';
 import { createRunEngine, type RunEngine } from '#runs/run-engine.ts';
@@ -25,7 +29,9 @@ import { createRunSpans } from '#runs/run-spans.ts';
 import { createRunStore, type RunStore } from '#runs/run-store.ts';
 import type { RunTools } from '#runs/run-tools.ts';
 import type { RunWatcher } from '#runs/run-watcher.ts';
+import { createStoreQuota, type StoreQuota } from '#runs/store-quota.ts';
 import { createCallTasks } from '#runs/tasks/call-tasks.ts';
+import { createDocumentThreads } from '#runs/tasks/document-threads.ts';
 import type { IsReadAction } from '#runs/tasks/orchestrator-arguments.ts';
 import { createSecretValues, type SecretValues } from '#runs/tasks/secret-values.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
@@ -43,6 +49,7 @@ import { peopleFor } from './people-for.ts';
 interface OpenRunsOptions {
   readonly config: Config;
   readonly database: Database;
+  readonly persons: Persons;
   readonly audit: AuditLog;
   readonly auditReader: AuditReader;
   readonly clock: Clock;
@@ -63,6 +70,8 @@ interface OpenRunsOptions {
   readonly writing: Pick<WritingRight, 'whyNot'>;
   readonly people: RunPeople;
   readonly schemas: SchemaThreads;
+  readonly limitReached: LimitReached;
+  readonly requireRoom: RequireRoom;
   readonly isReadAction: IsReadAction;
 }
 
@@ -76,6 +85,9 @@ export interface Runs {
   readonly maskText: SecretValues['maskText'];
   /** Has the runs suspended whose people are gone. Never rejects: where the store is away, the gateway tries again. */
   suspendGone(): Promise<void>;
+  readonly quota: StoreQuota;
+  /** Puts the limits of a new configuration in force. */
+  follow(next: Config): void;
 }
 
 /** Evaluations at once. Each may take all of a processor for a second. */
@@ -90,15 +102,32 @@ const forgottenAtOnce = 100;
 /** The store of runs, which approvals need as well. */
 export function runStoreOf(
   started: AsyncDisposableStack,
-  { database, clock }: Pick<OpenRunsOptions, 'database' | 'clock'>,
+  {
+    database,
+    clock,
+    limitReached,
+    requireRoom,
+    persons,
+  }: Pick<OpenRunsOptions, 'database' | 'clock' | 'limitReached' | 'requireRoom' | 'persons'>,
 ): RunStore {
-  return started.adopt(createRunStore({ database, clock, visible: visibleTo }), (opened) => opened.close());
+  const personOf = (principal: string): string => persons.idsOf(principal)[0] ?? principal;
+  return started.adopt(createRunStore({ database, clock, visible: visibleTo, limitReached, requireRoom, personOf }), (opened) =>
+    opened.close(),
+  );
 }
 
 /** The runs of automations. They stop before the parts that they use. */
 export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions): Runs {
   const { config, clock, log, tracing, runStore: store, approvals, automations, forms, loader, schemas, people } = options;
-  const { workflowStore } = options;
+  const { workflowStore, persons } = options;
+  let { storePerPerson } = config.automations;
+  const { database, limitReached } = options;
+  const quota = createStoreQuota({
+    limit: () => storePerPerson,
+    usageOf: (id) => usageOf(database, persons.idsOf(id)),
+    clock,
+    limitReached,
+  });
   const secrets = createSecretValues(() => options.live.secrets());
   const inputs = createInputCheck({ forms, schemas });
   const tools = toolsOf(started, store, { ...options, secrets });
@@ -106,25 +135,12 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
   const engine = started.adopt(createRunEngine({ store, tools, tasks: config.automations.tasks, log, watchers }), (running) =>
     running.stop(),
   );
-  const { retention } = config.automations;
   const gone = createGoneSweep(store, people, log);
   void gone.sweep();
-  started.adopt(
-    every(
-      forgetInterval,
-      async () => {
-        await gone.again();
-        const now = clock.now();
-        const before = now - retention;
-        const times = { before, eventsBefore: approvals.upkeep.forgotten(), messagesBefore: now - messagesKept };
-        while ((await store.forget({ ...times, limit: forgottenAtOnce })) > 0);
-      },
-      () => log.warn('old runs could not be deleted; the gateway tries again in a minute'),
-    ),
-    (timer) => timer.stop(),
-  );
+  started.adopt(startUpkeep(gone, options), (timer) => timer.stop());
   const catalogue = createRunCatalogue({
     store,
+    quota,
     clock,
     rights: options.rights,
     records: options.auditReader,
@@ -152,7 +168,29 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     figures,
     maskText: (text) => secrets.maskText(text),
     suspendGone: () => gone.sweep(),
+    quota,
+    follow(next) {
+      ({ storePerPerson } = next.automations);
+    },
   };
+}
+
+/** Deletes what is old enough, and suspends runs whose people are gone where that failed before. */
+function startUpkeep(
+  gone: ReturnType<typeof createGoneSweep>,
+  { config, runStore, approvals, clock, log }: Pick<OpenRunsOptions, 'config' | 'runStore' | 'approvals' | 'clock' | 'log'>,
+): ReturnType<typeof every> {
+  const { retention } = config.automations;
+  return every(
+    forgetInterval,
+    async () => {
+      await gone.again();
+      const now = clock.now();
+      const times = { before: now - retention, eventsBefore: approvals.upkeep.forgotten(), messagesBefore: now - messagesKept };
+      while ((await runStore.forget({ ...times, limit: forgottenAtOnce })) > 0);
+    },
+    () => log.warn('old runs could not be deleted; the gateway tries again in a minute'),
+  );
 }
 
 /** `again`: after a failure. */
@@ -179,16 +217,21 @@ function toolsOf(
   store: RunStore,
   options: OpenRunsOptions & { readonly secrets: SecretValues },
 ): RunTools {
-  const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas, people, secrets } = options;
-  const expressions = started.adopt(createExpressionPool({ threads: expressionsAtOnce }), (pool) => pool.close());
+  const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas, people, limitReached, secrets } =
+    options;
+  const expressions = started.adopt(createExpressionPool({ threads: expressionsAtOnce, limitReached }), (pool) => pool.close());
+  const documents = started.adopt(createDocumentThreads(limitReached), (threads) => threads.close());
   return {
     clock,
+    limitReached,
     runtime: { name: 'orchestration-gateway', version },
     expressions,
     secrets,
     approvals: approvals.tasks,
     calls: createCallTasks({
       calls,
+      threads: documents,
+      limitReached,
       approvals: approvals.tasks,
       people,
       isReadAction: options.isReadAction,
@@ -199,6 +242,7 @@ function toolsOf(
       secrets,
       observers: { metrics, log },
       callEnded: metrics.callEnded,
+      failedInside: () => options.runWatcher.failedInside(undefined),
     }),
     async checkSchema(check) {
       const verdict = await schemas.problemsOf(check);

@@ -9,10 +9,12 @@ import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import { createDueAutomations } from '#automations/automation-due-store.ts';
 import type { AutomationPeople } from '#automations/automation-people.ts';
 import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import { uuidVersion7 } from '#base/uuid.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
+import type { RequireRoom } from '#database/reserve.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { type AutomationRun, pinnedVersion, runOf } from '#runs/new-run.ts';
 import type { RunPeople } from '#runs/run-people.ts';
@@ -42,6 +44,7 @@ export interface OpenSchedulesOptions {
   readonly rights: Rights;
   readonly runs: Runs;
   readonly watcher: ScheduleWatcher;
+  readonly requireRoom: RequireRoom;
 }
 
 /** Begins the runs of automations that are due, unless this gateway does no tasks. */
@@ -52,7 +55,10 @@ export function openSchedules(started: AsyncDisposableStack, options: OpenSchedu
     createScheduler({
       database,
       automations: createDueAutomations(database),
-      createWith: (work) => runs.store.changeWith(work),
+      createWith(work) {
+        options.requireRoom();
+        return runs.store.changeWith(work);
+      },
       start: (occurrence) => scheduledRun(occurrence, options),
       audit,
       clock,
@@ -110,12 +116,19 @@ async function refusalOf(
   const asked = { principal, operation: 'runAutomation', workflow: namedWorkflow(automation) } as const;
   if (!mayRun(rights, asked, automation))
     return { refused: 'Who scheduled it may not run it any more.', code: 'delegation-lost' };
+  const full = await runs.quota.require(principal).catch(refusedByQuota);
+  if (full !== undefined) return full;
   const lost = await runPeople.whyLost(documents, people.authors);
   if (lost !== undefined) return { refused: lost.detail, code: lost.isUnseen ? 'person-not-seen' : 'delegation-lost' };
-  const [problem, ...more] = await runs.inputs.inputProblems({ automation, workflow, input });
+  const [problem, ...more] = await runs.inputs.inputProblems({ automation, workflow, input, person: principal.id });
   if (problem === undefined) return undefined;
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
   return { refused: `Its data.input is not valid: ${problem.pointer} ${problem.detail}${others}.`, code: 'input-invalid' };
+}
+
+function refusedByQuota(thrown: unknown): ScheduledStart {
+  if (!(thrown instanceof GatewayError) || thrown.code !== 'quota-reached') throw thrown;
+  return { refused: thrown.message, code: thrown.code };
 }
 
 function newRun(

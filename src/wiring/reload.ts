@@ -124,7 +124,7 @@ const inForceAfter: { readonly [S in 'server' | 'automations']: Readonly<Record<
     rateLimit: 'reload',
     logLevel: 'reload',
   },
-  automations: { tasks: 'restart', retention: 'restart', secrets: 'reload' },
+  automations: { tasks: 'restart', retention: 'restart', storePerPerson: 'reload', secrets: 'reload' },
 };
 
 type FixedKey = readonly [key: string, read: (config: Config) => unknown];

@@ -7,7 +7,7 @@ import { peopleFor } from './people-for.ts';
 /** Every reason for which the schedule of an automation, stored a moment ago, can begin no run. Empty without a schedule. */
 export type ScheduleWarnings = (id: string) => Promise<readonly RequestProblem[]>;
 
-type Needs = Omit<OpenSchedulesOptions, 'config' | 'database' | 'audit' | 'clock' | 'log' | 'watcher'>;
+type Needs = Omit<OpenSchedulesOptions, 'config' | 'database' | 'audit' | 'clock' | 'log' | 'watcher' | 'requireRoom'>;
 type Found = NonNullable<Awaited<ReturnType<Needs['automations']['find']>>>;
 
 export function createScheduleWarnings(needs: Needs): ScheduleWarnings {
@@ -18,7 +18,9 @@ export function createScheduleWarnings(needs: Needs): ScheduleWarnings {
     const found = await scheduledWorkflow(automation, needs);
     if (found === undefined) return [missing(automation.data?.workflowVersion)];
     const input = JSON.stringify(automation.data?.input ?? {});
-    const problems = await needs.runs.inputs.inputProblems({ automation, workflow: found.workflow, input });
+    // Whose turn it is in the threads that judge inputs.
+    const person = stored.people.scheduler?.id ?? '';
+    const problems = await needs.runs.inputs.inputProblems({ automation, workflow: found.workflow, input, person });
     return [
       ...(isHeld(stored.people, automation) ? [unconfirmed] : []),
       ...(await peopleWarnings(stored, found.documents, needs)),

@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import type { LimitReached } from '#base/limits.ts';
 import { JqBatches, type JqEnd } from './jq-batches.ts';
+import { resultTooLong } from './jq-output.ts';
 import { compilationPrograms, compileProblem, evaluationProgram, lineOf, linesOfResult } from './jq-program.ts';
 import type { JqAnswer, JqRequest, JqWorkerData } from './jq-worker.ts';
-import { ThreadPool } from './thread-pool.ts';
+import { ThreadPool, turnOf } from './thread-pool.ts';
 
 /** Expressions to evaluate together, in one program. */
 export interface Evaluation {
@@ -13,6 +15,8 @@ export interface Evaluation {
   readonly dot: string;
   /** JSON texts by the names of the variables, without `$`. */
   readonly variables: Readonly<Record<string, string>>;
+  /** Whose turn it is. Absent: waits as long as it takes. */
+  readonly person?: string | undefined;
 }
 
 /** One JSON text for each expression, or the first expression that failed, and why in words of jq or ours. */
@@ -20,7 +24,10 @@ export type Evaluated = { readonly results: readonly string[] } | { readonly fai
 
 /** Evaluates jq 1.8 expressions in threads of their own, so that none can hold up or end the gateway. */
 export interface ExpressionPool {
-  /** Never rejects because of an expression: a runaway one is a failure like any other. Rejects where the pool is closed. */
+  /**
+   * Never rejects because of an expression: a runaway one is a failure like any other. Rejects where the pool is closed, and with `overloaded`
+   * (503) where the person waits too long for its turn.
+   */
   evaluate(evaluation: Evaluation): Promise<Evaluated>;
   /** What is wrong with an expression that may use these variables; undefined where it compiles. It is not run. */
   problemOf(expression: string, variables: readonly string[]): Promise<string | undefined>;
@@ -35,6 +42,7 @@ interface ExpressionPoolOptions {
   readonly timeLimit?: number;
   /** Bytes that jq may take for one evaluation. */
   readonly memoryLimit?: number;
+  readonly limitReached?: LimitReached;
 }
 
 const expressionLimits = { timeLimit: 1_000, memoryLimit: 64 * 1024 ** 2 } as const;
@@ -43,6 +51,7 @@ export function createExpressionPool({
   threads,
   timeLimit = expressionLimits.timeLimit,
   memoryLimit = expressionLimits.memoryLimit,
+  limitReached,
 }: ExpressionPoolOptions): ExpressionPool {
   let module: Promise<WebAssembly.Module> | undefined;
   const pool = new ThreadPool<JqRequest, JqAnswer>({
@@ -55,15 +64,15 @@ export function createExpressionPool({
     // The memory of jq only grows: a thread that took much is replaced, so that the next program has all of its limit.
     keeps: (answer) => !('aborted' in answer) && answer.memory <= memoryLimit / 2,
   });
-  const run = async (request: () => JqRequest): Promise<JqEnd> => {
-    const end = await pool.run(request);
+  const run = async (request: () => JqRequest, person?: string): Promise<JqEnd> => {
+    const end = await pool.run(request, turnOf(person, limitReached));
     if (end.kind === 'answered' && !('aborted' in end.answer)) return { kind: 'ended', ...end.answer };
     const memory = `the expression could not be evaluated within ${memoryLimit / 1024 ** 2} MiB of memory`;
     return { kind: 'failed', detail: end.kind === 'late' ? `the expression took longer than ${timeLimit} ms` : memory };
   };
   const batches = new JqBatches(run);
   return {
-    async evaluate({ expressions, dot, variables }) {
+    async evaluate({ expressions, dot, variables, person }) {
       const names = Object.keys(variables);
       const members = names.map((name) => `${JSON.stringify(name)}:${variables[name]}`);
       const input = `{"dot":${dot},"variables":{${members.join(',')}}}`;
@@ -71,8 +80,11 @@ export function createExpressionPool({
         program: evaluationProgram(expressions, names),
         input: withoutLoneSurrogates(input),
         lines: linesOfResult * expressions.length,
+        person,
       });
-      return answer.kind === 'ended' ? readLines(answer, expressions.length) : { failed: 0, detail: answer.detail };
+      const evaluated = answer.kind === 'ended' ? readLines(answer, expressions.length) : { failed: 0, detail: answer.detail };
+      if ('failed' in evaluated && evaluated.detail === resultTooLong) limitReached?.('expression-output');
+      return evaluated;
     },
     async problemOf(expression, variables) {
       for (const program of compilationPrograms(expression, variables)) {

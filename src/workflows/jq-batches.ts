@@ -7,7 +7,7 @@ export type JqEnd =
   | { readonly kind: 'failed'; readonly detail: string };
 
 /** `request` is called once there is a thread for it. */
-type RunJq = (request: () => JqRequest) => Promise<JqEnd>;
+type RunJq = (request: () => JqRequest, person?: string) => Promise<JqEnd>;
 
 interface BatchedInput {
   readonly program: string;
@@ -15,6 +15,8 @@ interface BatchedInput {
   readonly input: string;
   /** Lines of output that the program gives for each input. */
   readonly lines: number;
+  /** Inputs of different persons are in no batch together. */
+  readonly person?: string | undefined;
 }
 
 interface Batch {
@@ -33,41 +35,42 @@ const charactersAtMost = 65_536;
  */
 export class JqBatches {
   readonly #runJq: RunJq;
-  /** By program, those that can take a further input. */
+  /** By person and program, those that can take a further input. */
   readonly #waiting = new Map<string, Batch>();
 
   constructor(runJq: RunJq) {
     this.#runJq = runJq;
   }
 
-  async run({ program, input, lines }: BatchedInput): Promise<JqEnd> {
-    const batch = this.#batchFor(program, input);
+  async run({ program, input, lines, person }: BatchedInput): Promise<JqEnd> {
+    const batch = this.#batchFor(program, input, person);
     const index = batch.inputs.push(input) - 1;
     batch.characters += input.length;
     const end = await batch.end;
     if (batch.inputs.length === 1) return end;
     // Evaluations change nothing, so that each can be repeated alone where one of them ended all.
-    return partOf(end, { index, inputs: batch.inputs.length, lines }) ?? this.#runJq(() => ({ program, input }));
+    return partOf(end, { index, inputs: batch.inputs.length, lines }) ?? this.#runJq(() => ({ program, input }), person);
   }
 
-  #batchFor(program: string, { length }: string): Batch {
-    const known = this.#waiting.get(program);
+  #batchFor(program: string, { length }: string, person: string | undefined): Batch {
+    const key = `${person ?? ''}\0${program}`;
+    const known = this.#waiting.get(key);
     if (known !== undefined && known.inputs.length < inputsAtMost && known.characters + length <= charactersAtMost) return known;
     const inputs: string[] = [];
     const close = (): void => {
-      if (this.#waiting.get(program) === batch) this.#waiting.delete(program);
+      if (this.#waiting.get(key) === batch) this.#waiting.delete(key);
     };
     // Runs that were claimed or written together evaluate in the same iteration of the event loop.
     const end = setImmediate().then(() =>
       this.#runJq(() => {
         close();
         return { program, input: inputs.join('\n') };
-      }),
+      }, person),
     );
     // No later input may wait for a thread that did not start.
     end.catch(close);
     const batch: Batch = { inputs, characters: 0, end };
-    this.#waiting.set(program, batch);
+    this.#waiting.set(key, batch);
     return batch;
   }
 }

@@ -1,6 +1,8 @@
 /** The thread of one jq: evaluates one program at a time. Started by `expression-pool.ts`. */
 import { workerData } from 'node:worker_threads';
 import { loadJq } from 'jq-wasm';
+import { cutText } from '#base/cut-text.ts';
+import { withinLimits } from './jq-output.ts';
 import { answerRequests } from './thread-pool.ts';
 
 export interface JqWorkerData {
@@ -41,7 +43,7 @@ const jq = await loadJq({ wasmModule: module });
 answerRequests(({ program, input }: JqRequest): JqAnswer => {
   try {
     const { stdout, stderr, exitCode } = jq.raw(input, program, ['-c']);
-    return { stdout, stderr, exitCode, memory };
+    return { stdout: input === '' ? stdout : withinLimits(stdout), stderr: cutText(stderr), exitCode, memory };
   } catch {
     return { aborted: true };
   }

@@ -341,6 +341,23 @@ do:
     ['{ try: [{ a: { wait: PT1S } }], catch: { retry: fast } }', /"fast" is not defined in use.retries/u],
     ['{ raise: { error: { type: urn:x, status: 400 } } }', /"urn:x" is no URI with/u],
     ['{ emit: { event: { with: { type: a.b } } } }', /needs "source"/u],
+    [
+      '{ emit: { event: { with: { type: orchestration-gateway.x, source: "https://a" } } } }',
+      /"type" begins with orchestration-gateway/u,
+    ],
+    [
+      '{ emit: { event: { with: { type: io.serverlessworkflow.x, source: "https://a" } } } }',
+      /"type" begins with io\.serverless/u,
+    ],
+    ['{ emit: { event: { with: { type: a.b, source: /runs/1 } } } }', /is no URI with "/u],
+    [
+      '{ emit: { event: { with: { type: a.b, source: "https://a", sender: ada } } } }',
+      /"sender" is an attribute that the gateway sets/u,
+    ],
+    [
+      '{ emit: { event: { with: { type: a.b, source: "https://a", workflow: "${ .x }" } } } }',
+      /"workflow" is an attribute that/u,
+    ],
     ['{ listen: { to: { any: [], until: { one: { with: { type: a } }, until: .x } } } }', /cannot be part of another "until"/u],
     ['{ switch: [{ a: { then: end } }, { b: { then: end } }] }', /only one can be the default/u],
     ['!!map { wait: PT1S }', /carries a YAML tag/u],

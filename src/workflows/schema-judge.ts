@@ -1,5 +1,6 @@
 import { Errors } from 'typebox/schema';
 import { Settings } from 'typebox/system';
+import { cutText } from '#base/cut-text.ts';
 import type { RequestProblem } from '#base/gateway-error.ts';
 import type { JsonSchema } from '#base/json-schema.ts';
 import { parsePlain } from '#json/plain-json.ts';
@@ -37,7 +38,9 @@ function check(text: string): Checked {
   try {
     const schema = parsePlain(text);
     const fault = schemaFault(schema);
-    return fault === undefined ? { schema: schema as JsonSchema | boolean } : { fault };
+    return fault === undefined
+      ? { schema: schema as JsonSchema | boolean }
+      : { fault: { ...fault, pointer: cutText(fault.pointer), detail: cutText(fault.detail) } };
   } catch (error) {
     return { fault: faultOf(error, 'is no JSON') };
   }
@@ -57,7 +60,7 @@ function judge(schema: JsonSchema | boolean, text: string): SchemaVerdict {
     const list = createProblemList();
     addProblems(list, errors);
     if (list.problems.length === 0) list.add('', 'does not satisfy the schema');
-    return { problems: list.problems };
+    return { problems: list.problems.map(({ pointer, detail }) => ({ pointer: cutText(pointer), detail: cutText(detail) })) };
   } catch (error) {
     return { fault: faultOf(error, 'cannot be applied') };
   }
@@ -66,6 +69,6 @@ function judge(schema: JsonSchema | boolean, text: string): SchemaVerdict {
 function faultOf(error: unknown, what: string): SchemaFault {
   if (error instanceof RangeError)
     return { pointer: '', detail: 'the schema or the value is nested too deeply, or a $ref leads to itself' };
-  if (error instanceof SyntaxError) return { pointer: '', detail: `the schema ${what} (${error.message})` };
+  if (error instanceof SyntaxError) return { pointer: '', detail: cutText(`the schema ${what} (${error.message})`) };
   throw error;
 }

@@ -1,4 +1,6 @@
 import { parentPort, Worker } from 'node:worker_threads';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { LimitReached } from '#base/limits.ts';
 import { type Patience, Semaphore } from '#base/semaphore.ts';
 
 interface ThreadPoolOptions<Answer> {
@@ -24,6 +26,23 @@ export type ThreadEnd<Answer> =
   | { readonly kind: 'late' }
   | { readonly kind: 'ended'; readonly error: unknown };
 
+/** Milliseconds that a request of a person waits for a thread. */
+const longestWait = 10_000;
+
+/**
+ * How a request waits for a thread: persons take turns, and after ten seconds it is refused (`overloaded`). Without a person it waits as long
+ * as it takes.
+ */
+export function turnOf(person: string | undefined, limitReached?: LimitReached): Patience | undefined {
+  if (person === undefined) return undefined;
+  const late = (): GatewayError => {
+    limitReached?.('threads');
+    const detail = `The threads of the gateway are busy with the work of others: this one waited ${longestWait / 1_000} s. Try again later.`;
+    return new GatewayError('overloaded', detail, { headers: { 'Retry-After': '1' } });
+  };
+  return { group: person, limit: longestWait, late };
+}
+
 /** Threads that each have one request at a time, in the order of the calls. A thread that does not answer in time is replaced. */
 export class ThreadPool<Request, Answer> {
   readonly #options: ThreadPoolOptions<Answer>;
@@ -38,7 +57,7 @@ export class ThreadPool<Request, Answer> {
   }
 
   /** `request` is called once there is a thread for it. Rejects where the pool is closed, or where the wait for a thread is too long. */
-  run(request: () => Request, wait?: Patience): Promise<ThreadEnd<Answer>> {
+  run(request: () => Request, wait?: Parameters<Semaphore['run']>[1]): Promise<ThreadEnd<Answer>> {
     return this.#permits.run(async () => {
       this.#refuseClosed();
       const worker = this.#idle.pop() ?? (await this.#start());

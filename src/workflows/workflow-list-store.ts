@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { pageBytes } from '#base/visible-page.ts';
 import type { Tables } from '#database/tables.ts';
 import { readStorers } from './storer.ts';
 import { isPrerelease } from './version-key.ts';
@@ -21,17 +22,30 @@ export interface WorkflowPage {
 export interface ListedWorkflows {
   readonly list: readonly ListedWorkflow[];
   readonly total: number;
+  /** The page is shorter than its limit because of its bytes. */
+  readonly isCut: boolean;
 }
+
+/** Workflows of one reading: the facts of a version may be long. */
+const idsAtOnce = 32;
 
 export async function listWorkflows(read: Kysely<Tables>, page: WorkflowPage): Promise<ListedWorkflows> {
   const { covers, storer } = page;
   const moment = await read.startTransaction().execute();
   try {
     const { ids, total } = await (covers === undefined && storer === undefined ? allIds(moment, page) : coveredIds(moment, page));
-    const found = ids.length === 0 ? [] : await listedRows(moment, ids);
-    const rows = storer === undefined ? found : found.filter((row) => isLentBy(row, storer));
-    const byId = Map.groupBy(rows, (row) => storedText(row.id));
-    return { list: [...byId.values()].flatMap(listedOf), total };
+    const list: ListedWorkflow[] = [];
+    let bytes = 0;
+    for (let start = 0; start < ids.length; start += idsAtOnce) {
+      const found = await listedRows(moment, ids.slice(start, start + idsAtOnce));
+      const rows = storer === undefined ? found : found.filter((row) => isLentBy(row, storer));
+      for (const workflow of [...Map.groupBy(rows, (row) => storedText(row.id)).values()].flatMap(listedOf)) {
+        bytes += Buffer.byteLength(JSON.stringify(workflow));
+        if (list.length > 0 && bytes > pageBytes) return { list, total, isCut: true };
+        list.push(workflow);
+      }
+    }
+    return { list, total, isCut: false };
   } finally {
     await moment.rollback().execute();
   }

@@ -503,7 +503,7 @@ export interface Operations {
   /**
    * Send an event, or several, to the runs that listen
    *
-   * A CloudEvent 1.0 in structured mode, or a batch of up to 100. A task of a run that exists already, and that begins to listen within 5 minutes, takes the event too. An event with the `source` and `id` of an earlier one is dropped, so that a repetition is safe.
+   * A CloudEvent 1.0 in structured mode, or a batch of up to 100. A task of a run that exists already, and that begins to listen within 5 minutes, takes the event too. An event with the `source` and `id` of an earlier one of the same caller is dropped, so that a repetition is safe. The gateway sets the attribute `sender`, the id of the caller.
    *
    * For callers with one of the roles admin, engineering.
    */
@@ -541,7 +541,7 @@ export interface Operations {
   /**
    * Ask the orchestrator again what the call would do
    *
-   * The preview replaces the earlier one. It changes nothing at the orchestrator.
+   * The preview replaces the earlier one. It changes nothing at the orchestrator, and the rate limit of the caller counts it. An approval that is over gets none (409).
    *
    * For every authenticated caller, with any role.
    */

@@ -693,15 +693,21 @@ export type CheckedWorkflow = {
 };
 
 /**
- * CloudEvents 1.0, JSON format. Further members are extensions. The batch type has an array of these.
+ * CloudEvents 1.0, JSON format. Further members are extensions, but for `sender` and `workflow`, which the gateway sets. The batch type has an array of these.
  */
 export type CloudEvent = {
     specversion: '1.0';
     /**
-     * Unique for its source.
+     * Unique for its sender and source.
      */
     id: string;
+    /**
+     * Sources that begin with / are those of the gateway.
+     */
     source: string;
+    /**
+     * Types that begin with `orchestration-gateway.` or `io.serverlessworkflow.` are those of the gateway.
+     */
     type: string;
     datacontenttype?: string;
     dataschema?: string;
@@ -960,6 +966,14 @@ export type NoPreview = {
     reason: string;
 };
 
+/**
+ * Completed tasks that only compute and their events, beyond the 20,000 that the timeline has.
+ */
+export type NotStored = {
+    tasks: number;
+    events: number;
+};
+
 export type Notification = {
     /**
      * The header `webhook-id`, the same for all attempts.
@@ -1091,7 +1105,7 @@ export type Problem = {
     /**
      * One of a closed list, for programs.
      */
-    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'secret-altered' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-has-parent' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'version-superseded' | 'delegation-lost' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'import-too-large' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
+    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'secret-altered' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-has-parent' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'version-superseded' | 'delegation-lost' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'import-too-large' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'quota-reached' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
     /**
      * Identifies the request in the gateway’s log, as `X-Request-Id` does.
      */
@@ -1107,6 +1121,7 @@ export type Problem = {
 export type Readiness = {
     status: 'ready';
     adapters: AdapterCounts;
+    store: StoreReadiness;
     runs?: RunCounts;
 };
 
@@ -1387,6 +1402,7 @@ export type Run = {
      * Everybody who has had a hand in the run up to now. None of them may approve its calls.
      */
     involved: Array<InvolvedPrincipal>;
+    notStored?: NotStored;
     /**
      * As it was given, with the digits of its numbers.
      */
@@ -1611,6 +1627,13 @@ export type ShownPreview = {
      * The text of the orchestrator; empty where the call would change nothing.
      */
     text: string;
+};
+
+export type StoreReadiness = {
+    /**
+     * True while the disk of a SQLite store is nearly full: runs, events and new approvals wait.
+     */
+    reserve: boolean;
 };
 
 export type StoredAutomation = {
@@ -2905,7 +2928,7 @@ export type ListAutomationsError = ListAutomationsErrors[keyof ListAutomationsEr
 
 export type ListAutomationsResponses = {
     /**
-     * A page, and the effective options. `total` counts the automations that the caller may see and the filters match.
+     * A page, and the effective options. A page has at most 4 MiB, and `limit` is then the number of automations in `list`. `total` counts the automations that the caller may see and the filters match.
      */
     200: AutomationList;
 };
@@ -5602,11 +5625,11 @@ export type RunAutomationErrors = {
         code: 'idempotency-key-reused';
     };
     /**
-     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     * `quota-reached`: Your share of the store is used up. `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
      */
     429: Problem & {
         status: 429;
-        code: 'too-many-requests' | 'login-throttled';
+        code: 'quota-reached' | 'too-many-requests' | 'login-throttled';
     };
     /**
      * `headers-too-large`: The request headers are over the limit.
@@ -6214,11 +6237,11 @@ export type RerunRunErrors = {
         code: 'idempotency-key-reused';
     };
     /**
-     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     * `quota-reached`: Your share of the store is used up. `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
      */
     429: Problem & {
         status: 429;
-        code: 'too-many-requests' | 'login-throttled';
+        code: 'quota-reached' | 'too-many-requests' | 'login-throttled';
     };
     /**
      * `headers-too-large`: The request headers are over the limit.
@@ -6522,11 +6545,11 @@ export type SendEventsErrors = {
         code: 'unsupported-media-type';
     };
     /**
-     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     * `quota-reached`: Your share of the store is used up. `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
      */
     429: Problem & {
         status: 429;
-        code: 'too-many-requests' | 'login-throttled';
+        code: 'quota-reached' | 'too-many-requests' | 'login-throttled';
     };
     /**
      * `headers-too-large`: The request headers are over the limit.
@@ -7082,6 +7105,13 @@ export type PreviewApprovalErrors = {
     408: Problem & {
         status: 408;
         code: 'request-timeout';
+    };
+    /**
+     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired.
+     */
+    409: Problem & {
+        status: 409;
+        code: 'approval-used' | 'approval-rejected' | 'approval-expired';
     };
     /**
      * `body-too-large`: The request body is over the limit.

@@ -104,7 +104,7 @@ function Pager({ skip, shown, total }: PagerProps): JSX.Element {
     <nav class="pager" aria-label="Pages of the list">
       <span>{total === 0 ? 'none' : `${skip + 1} to ${skip + shown} of ${total}`}</span>
       {skip > 0 && <a href={at(Math.max(0, skip - pageSize))}>Previous</a>}
-      {skip + shown < total && <a href={at(skip + pageSize)}>Next</a>}
+      {skip + shown < total && <a href={at(skip + shown)}>Next</a>}
     </nav>
   );
 }

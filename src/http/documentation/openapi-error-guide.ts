@@ -162,9 +162,14 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
       'The same caller sent this Idempotency-Key with another payload within the last 24 hours, to the same path and adapter instance. Nothing was sent for this one.',
     remedy: 'Repeat a request byte for byte; give each other request its own key, such as a random UUID.',
   },
+  'quota-reached': {
+    meaning:
+      'The runs, events and approvals of the caller take as much of the store as one person may have (`automations.storePerPerson`). A schedule of that person skips its due times.',
+    remedy: 'Wait until runs are older than `automations.retention`, or ask the operator for more. Runs under way go on.',
+  },
   'too-many-requests': {
     meaning:
-      'The caller has used up its calls under `server.rateLimit`, or has 1,000 open approvals, or open approvals with bodies of 100 MiB together. Or the gateway already verifies as many logins as it can at once.',
+      'The caller has used up its calls under `server.rateLimit`, or has 1,000 open approvals, questions of runs included, or open approvals with 100 MiB together. Or the gateway already verifies as many logins as it can at once.',
     remedy:
       'Wait as long as `Retry-After` says. A token from `/login` needs no password verification; the operator can raise the rate limit.',
   },

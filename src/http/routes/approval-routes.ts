@@ -59,11 +59,12 @@ function listRoute(approvals: ApprovalCatalogue): Route {
     url: '/approvals',
     // readApprovalListQuery checks names and values together, so that one reply lists all problems.
     query: () => true,
-    async handle({ query, context, count }) {
+    async handle({ query, context, count, reached }) {
       const read = readApprovalListQuery(query);
       if ('problems' in read) throw invalidRequest(read.problems);
       count();
-      const { list, next } = await approvals.list({ principal: context.record.principal, ...read.query });
+      const { list, next, isCut } = await approvals.list({ principal: context.record.principal, ...read.query });
+      if (isCut === true) reached('page');
       return json(200, { list: list.map(shownApproval), cursor: next && writeTimeCursor(next) });
     },
     ...catalogueReading,
@@ -165,11 +166,12 @@ function previewRoute(approvals: ApprovalCatalogue): Route {
       tag: 'approvals',
       operationId: 'previewApproval',
       summary: 'Ask the orchestrator again what the call would do',
-      description: 'The preview replaces the earlier one. It changes nothing at the orchestrator.',
+      description:
+        'The preview replaces the earlier one. It changes nothing at the orchestrator, and the rate limit of the caller counts it. An approval that is over gets none (409).',
       pathParameters: approvalParameter,
       queryParameters: formatParameter,
       success: { status: 200, description: 'The approval with its new preview.', schema: approvalSchema },
-      errors: ['approval-not-found', 'store-unavailable'],
+      errors: ['approval-not-found', 'approval-used', 'approval-rejected', 'approval-expired', 'store-unavailable'],
       example: {
         path: { id: exampleApproval.id },
         request: { format: 'native' },

@@ -167,10 +167,12 @@ export function auditRoutes(reader: AuditReader): readonly Route[] {
       url: '/audit',
       // readAuditQuery checks names and values together, so that one reply lists all problems.
       query: () => true,
-      async handle({ query }) {
+      async handle({ query, reached }) {
         const read = readAuditQuery(query);
-        if ('query' in read) return json(200, await reader.list(read.query));
-        throw invalidRequest(read.problems);
+        if ('problems' in read) throw invalidRequest(read.problems);
+        const { list, cursor, isCut } = await reader.list(read.query);
+        if (isCut === true) reached('page');
+        return json(200, { list, cursor });
       },
       ...operatorAction,
       docs: {

@@ -70,7 +70,9 @@ function listRoute(catalogue: AutomationCatalogue): Route {
     async handle({ query, context, ...request }) {
       const options = readListOptions(query);
       request.count();
-      return listing(await catalogue.list({ principal: context.record.principal, options }));
+      const page = await catalogue.list({ principal: context.record.principal, options });
+      if (page.isCut) request.reached('page');
+      return listing(page);
     },
     ...catalogueReading,
     counted: 'judged',
@@ -84,7 +86,7 @@ function listRoute(catalogue: AutomationCatalogue): Route {
       success: {
         status: 200,
         description:
-          'A page, and the effective options. `total` counts the automations that the caller may see and the filters match.',
+          'A page, and the effective options. A page has at most 4 MiB, and `limit` is then the number of automations in `list`. `total` counts the automations that the caller may see and the filters match.',
         schema: namedObject('AutomationList', { list: Type.Array(automationSchema), total: count, skip: count, limit: count }),
       },
       errors: ['invalid-request', 'overloaded', 'store-unavailable'],

@@ -5,6 +5,7 @@ import { readEnvelope } from '#json/json-envelope.ts';
 import { pointerTo } from '#json/json-pointer.ts';
 import { opaqueMembers } from '#json/opaque-member.ts';
 import { createProblemList, invalidRequest, type ProblemList } from '#json/problem-list.ts';
+import { isOwnAttribute, whyOwn } from '#workflows/own-events.ts';
 
 export const cloudEventType = 'application/cloudevents+json';
 export const cloudEventBatchType = 'application/cloudevents-batch+json';
@@ -22,9 +23,20 @@ const optionalText = Type.Optional(text);
 export const cloudEventSchema = Type.Object(
   {
     specversion: Type.Literal('1.0'),
-    id: Type.String({ minLength: 1, maxLength: longestAttribute, description: 'Unique for its source.' }),
-    source: Type.String({ minLength: 1, maxLength: longestAttribute, format: 'uri-reference' }),
-    type: text,
+    id: Type.String({ minLength: 1, maxLength: longestAttribute, description: 'Unique for its sender and source.' }),
+    source: Type.String({
+      minLength: 1,
+      maxLength: longestAttribute,
+      format: 'uri-reference',
+      pattern: '^[^/]',
+      description: 'Sources that begin with / are those of the gateway.',
+    }),
+    type: Type.String({
+      minLength: 1,
+      maxLength: longestAttribute,
+      pattern: '^(?!orchestration-gateway\\.|io\\.serverlessworkflow\\.)',
+      description: 'Types that begin with `orchestration-gateway.` or `io.serverlessworkflow.` are those of the gateway.',
+    }),
     datacontenttype: optionalText,
     dataschema: optionalText,
     subject: optionalText,
@@ -34,7 +46,8 @@ export const cloudEventSchema = Type.Object(
   },
   {
     title: 'CloudEvent',
-    description: 'CloudEvents 1.0, JSON format. Further members are extensions. The batch type has an array of these.',
+    description:
+      'CloudEvents 1.0, JSON format. Further members are extensions, but for `sender` and `workflow`, which the gateway sets. The batch type has an array of these.',
   },
 );
 
@@ -77,7 +90,9 @@ function judgeEvent(event: unknown, pointer: string, list: ProblemList): void {
     return;
   }
   // A null is an attribute without a value (JSON format 2.2). For `data` it is the value.
-  const given = new Map(Object.entries(event).filter(([name, value]) => value !== null || name === 'data'));
+  const given = new Map(
+    Object.entries(event).filter(([name, value]) => value !== null || name === 'data' || isOwnAttribute(name)),
+  );
   for (const name of ['specversion', 'id', 'source', 'type']) if (!given.has(name)) list.add(`${pointer}/${name}`, 'is missing');
   for (const [name, value] of given) {
     const problem = problemOfMember(name, value);
@@ -92,7 +107,7 @@ type Judge = (value: string) => string | undefined;
 /** Attributes with a form of their own. */
 const forms: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   ['specversion', (value) => (value === '1.0' ? undefined : 'must be "1.0"')],
-  ['source', (value) => (isReference(value) ? undefined : 'must be a URI reference, such as https://example.net/a or /a')],
+  ['source', (value) => (isReference(value) ? undefined : 'must be a URI reference, such as https://example.net/a')],
   ['dataschema', (value) => (URL.canParse(value) ? undefined : 'must be an absolute URI')],
   ['datacontenttype', (value) => (/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;.*)?$/u.test(value) ? undefined : 'must be a media type')],
   [
@@ -105,6 +120,8 @@ const texts: ReadonlySet<string> = new Set(['id', 'type', 'subject', ...forms.ke
 
 function problemOfMember(name: string, value: unknown): string | undefined {
   if (name === 'data') return undefined;
+  const own = whyOwn(name, value);
+  if (own !== undefined) return own;
   if (name === 'data_base64') return isBase64(value) ? undefined : 'must be a string of base64';
   if (!/^[a-z0-9]{1,64}$/u.test(name)) return 'is no name of an attribute: only a to z and 0 to 9 are, at most 64 of them';
   return texts.has(name) ? problemOfAttribute(name, value) : problemOfExtension(value);

@@ -10,7 +10,7 @@ const cloudEvents = { 'Content-Type': 'application/cloudevents+json' };
 const batch = { 'Content-Type': 'application/cloudevents-batch+json' };
 
 function cloudEvent(id: string, more: Readonly<Record<string, unknown>> = {}): string {
-  return JSON.stringify({ specversion: '1.0', id, source: '/tests', type: 'test.happened', ...more });
+  return JSON.stringify({ specversion: '1.0', id, source: 'urn:tests', type: 'test.happened', ...more });
 }
 
 async function sendEvent(gateway: RunServer, id: string): Promise<void> {
@@ -62,14 +62,14 @@ eachStore((kind) => {
     const stream = await readStream(t, gateway, { as: 'ada', target: '/events' });
     await sendEvent(gateway, 'after');
     await stream.has(1);
-    assert.equal(stream.events[0]?.data, cloudEvent('after'));
+    assert.equal(stream.events[0]?.data, cloudEvent('after', { sender: 'ada' }));
     const all = await readStream(t, gateway, { as: 'ada', target: '/events', after: '0' });
     await all.has(2);
     await sendEvent(gateway, 'last');
     await Promise.all([all.has(3), stream.has(2)]);
     assert.deepEqual(
       all.events.map(({ data }) => data),
-      ['before', 'after', 'last'].map((id) => cloudEvent(id)),
+      ['before', 'after', 'last'].map((id) => cloudEvent(id, { sender: 'ada' })),
     );
   });
 });
@@ -175,7 +175,8 @@ describe('sending events', () => {
     const gateway = await runServer(t);
     const stream = await readStream(t, gateway, { as: 'ada', target: '/events' });
     const event =
-      '{ "specversion": "1.0", "id": "1", "source": "/tests", "type": "test.happened",\n "size": 7, "data": {"n": 18446744073709551615, "n": 1.0, "t": "\\u00e9 "} }';
+      '{ "specversion": "1.0", "id": "1", "source": "urn:tests", "type": "test.happened",\n "size": 7, "data": {"n": 18446744073709551615, "n": 1.0, "t": "\\u00e9 "} }';
+    const from = (sender: string, text: string): string => `${text.slice(0, -1)},"sender":"${sender}"}`;
     for (let times = 0; times < 2; times += 1)
       assert.equal((await gateway.post('eve', '/events', event, cloudEvents)).status, 204);
     const two = `[${cloudEvent('2', { data: [1] })} , ${cloudEvent('3', { data_base64: 'AAEC', time: '2026-01-01T00:00:00Z' })}]`;
@@ -185,9 +186,12 @@ describe('sending events', () => {
     assert.deepEqual(
       stream.events.map(({ data }) => data),
       [
-        '{"specversion":"1.0","id":"1","source":"/tests","type":"test.happened","size":7,"data":{"n":18446744073709551615,"n":1.0,"t":"\\u00e9 "}}',
-        cloudEvent('2', { data: [1] }),
-        cloudEvent('3', { data_base64: 'AAEC', time: '2026-01-01T00:00:00Z' }),
+        from(
+          'eve',
+          '{"specversion":"1.0","id":"1","source":"urn:tests","type":"test.happened","size":7,"data":{"n":18446744073709551615,"n":1.0,"t":"\\u00e9 "}}',
+        ),
+        from('ada', cloudEvent('2', { data: [1] })),
+        from('ada', cloudEvent('3', { data_base64: 'AAEC', time: '2026-01-01T00:00:00Z' })),
       ],
     );
     assert.equal((await gateway.store.messages({ after: 0, limit: 10 })).length, 3);
@@ -196,6 +200,29 @@ describe('sending events', () => {
     assert.deepEqual(
       gateway.recorded.map(({ route }) => route),
       Array.from({ length: 5 }, () => 'POST /events'),
+    );
+  });
+
+  test("an event that only the gateway may send is 400, and another caller's source and id hold up no genuine one", async (t) => {
+    const gateway = await runServer(t);
+    for (const [more, pointer] of [
+      [{ type: 'orchestration-gateway.approval.granted.v1' }, '/type'],
+      [{ type: 'io.serverlessworkflow.workflow.completed.v1' }, '/type'],
+      [{ source: '/runs/1' }, '/source'],
+      [{ source: '//gateway.example/runs/1' }, '/source'],
+      [{ sender: 'ada' }, '/sender'],
+      [{ sender: null }, '/sender'],
+      [{ workflow: 'noc.deploy' }, '/workflow'],
+    ] as const) {
+      const reply = await gateway.post('ada', '/events', cloudEvent('1', more), cloudEvents);
+      assert.deepEqual(pointersOf(assertProblem(reply, 400, 'invalid-request')), [pointer]);
+    }
+    for (const caller of ['eve', 'ada', 'ada'] as const)
+      assert.equal((await gateway.post(caller, '/events', cloudEvent('change 1'), cloudEvents)).status, 204);
+    const kept = await gateway.store.messages({ after: 0, limit: 10 });
+    assert.deepEqual(
+      kept.map(({ event }) => (JSON.parse(event) as { readonly sender: string }).sender),
+      ['eve', 'ada'],
     );
   });
 
@@ -237,14 +264,14 @@ describe('sending events', () => {
           '/type',
         ],
       ],
-      [`[${cloudEvent('1')},1,{"specversion":"1.0","id":"2","source":"/a"}]`, batch, ['/1', '/2/type']],
+      [`[${cloudEvent('1')},1,{"specversion":"1.0","id":"2","source":"urn:a"}]`, batch, ['/1', '/2/type']],
       [`[${Array.from({ length: 101 }, (_, at) => cloudEvent(String(at))).join(',')}]`, batch, ['']],
     ];
     for (const [body, headers, pointers] of wrong) {
       const reply = await gateway.post('ada', '/events', body, headers);
       assert.deepEqual(pointersOf(assertProblem(reply, 400, 'invalid-request')), pointers);
     }
-    const twice = '{"specversion":"1.0","specversion":"1.0","id":"1","source":"/a"}';
+    const twice = '{"specversion":"1.0","specversion":"1.0","id":"1","source":"urn:a"}';
     assert.deepEqual(pointersOf(assertProblem(await gateway.post('ada', '/events', twice, cloudEvents), 400, 'invalid-json')), [
       '/specversion',
       '/type',

@@ -110,9 +110,9 @@ function publishRoute(runs: RunCatalogue): Route {
       operationId: 'sendEvents',
       summary: 'Send an event, or several, to the runs that listen',
       description:
-        'A CloudEvent 1.0 in structured mode, or a batch of up to 100. A task of a run that exists already, and that begins to listen within 5 minutes, takes the event too. An event with the `source` and `id` of an earlier one is dropped, so that a repetition is safe.',
+        'A CloudEvent 1.0 in structured mode, or a batch of up to 100. A task of a run that exists already, and that begins to listen within 5 minutes, takes the event too. An event with the `source` and `id` of an earlier one of the same caller is dropped, so that a repetition is safe. The gateway sets the attribute `sender`, the id of the caller.',
       success: { status: 204, description: 'The events are in the store.' },
-      errors: ['invalid-json', 'store-unavailable'],
+      errors: ['invalid-json', 'quota-reached', 'store-unavailable'],
       example: {
         request: {
           specversion: '1.0',

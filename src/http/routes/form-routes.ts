@@ -1,6 +1,7 @@
 import { entityTag, matchesNone, requireMatch } from '#automations/entity-tag.ts';
 import { pageSize, readPageOptions } from '#automations/list-options.ts';
 import { Type } from '#base/json-schema.ts';
+import { fitting } from '#base/visible-page.ts';
 import type { FormCatalogue, ListedForm } from '#forms/form-catalogue.ts';
 import { formSizeLimit } from '#forms/form-document.ts';
 import { json, type Route, type RouteDocs, type RouteRequest } from '#http/route.ts';
@@ -85,7 +86,11 @@ function listRoute(catalogue: FormCatalogue): Route {
       const page = readPageOptions(query);
       request.count();
       const { list, total } = await catalogue.list(page);
-      return json(200, { list: list.map(summaryOf), total, ...page });
+      const shown = list.map(summaryOf);
+      const count = fitting(shown.map((form) => Buffer.byteLength(JSON.stringify(form))));
+      if (count === shown.length) return json(200, { list: shown, total, ...page });
+      request.reached('page');
+      return json(200, { list: shown.slice(0, count), total, ...page, limit: count });
     },
     ...catalogueReading,
     counted: 'judged',

@@ -12,6 +12,8 @@ interface OperationsRoutesOptions {
   readonly pingStore: () => Promise<void>;
   /** True while calls get 503 `overloaded`. */
   readonly isOverloaded: () => boolean;
+  /** True while less is free on the disk of the store than the reserve. */
+  readonly isShort: () => boolean;
   readonly adapterStates: () => readonly AdapterState[];
   readonly runFigures: RunFigures;
 }
@@ -47,6 +49,28 @@ function healthRoute(options: OperationsRoutesOptions): Route {
   };
 }
 
+const readinessSchema = namedObject('Readiness', {
+  status: Type.Literal('ready'),
+  adapters: namedObject('AdapterCounts', { unknown: count, online: count, degraded: count, offline: count }),
+  store: namedObject('StoreReadiness', {
+    reserve: Type.Boolean({
+      description: 'True while the disk of a SQLite store is nearly full: runs, events and new approvals wait.',
+    }),
+  }),
+  runs: Type.Optional(
+    namedObject('RunCounts', {
+      pending: count,
+      running: count,
+      waiting: count,
+      suspended: count,
+      latenessMs: Type.Integer({
+        minimum: 0,
+        description: 'How long the run has waited that waits longest for a gateway, in milliseconds.',
+      }),
+    }),
+  ),
+});
+
 function readinessRoute(options: OperationsRoutesOptions): Route {
   return {
     method: 'GET',
@@ -63,6 +87,7 @@ function readinessRoute(options: OperationsRoutesOptions): Route {
           degraded: inState('degraded'),
           offline: inState('offline'),
         },
+        store: { reserve: options.isShort() },
         ...runsOf(await options.runFigures()),
       });
     },
@@ -76,28 +101,14 @@ function readinessRoute(options: OperationsRoutesOptions): Route {
       success: {
         status: 200,
         description: 'The gateway can take calls.',
-        schema: namedObject('Readiness', {
-          status: Type.Literal('ready'),
-          adapters: namedObject('AdapterCounts', { unknown: count, online: count, degraded: count, offline: count }),
-          runs: Type.Optional(
-            namedObject('RunCounts', {
-              pending: count,
-              running: count,
-              waiting: count,
-              suspended: count,
-              latenessMs: Type.Integer({
-                minimum: 0,
-                description: 'How long the run has waited that waits longest for a gateway, in milliseconds.',
-              }),
-            }),
-          ),
-        }),
+        schema: readinessSchema,
       },
       errors: ['store-unavailable'],
       example: {
         reply: {
           status: 'ready',
           adapters: { unknown: 0, online: 1, degraded: 0, offline: 0 },
+          store: { reserve: false },
           runs: { pending: 0, running: 2, waiting: 5, suspended: 1, latenessMs: 0 },
         },
       },

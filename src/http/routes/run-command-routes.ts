@@ -84,6 +84,7 @@ function startRoute(runs: RunCatalogue, base: string): Route {
       requestHeaders: [runKeyHeader],
       success: { status: 201, description: 'The run.', schema: runSchema, headers: startedHeaders },
       errors: [
+        'quota-reached',
         'forbidden',
         'automation-not-found',
         'workflow-not-found',
@@ -270,6 +271,7 @@ function rerunRoute(runs: RunCatalogue, base: string): Route {
       requestHeaders: [runKeyHeader],
       success: { status: 201, description: 'The new run.', schema: runSchema, headers: startedHeaders },
       errors: [
+        'quota-reached',
         ...changeErrors,
         'run-has-parent',
         'version-superseded',

@@ -71,6 +71,10 @@ export const runSchema = namedObject('Run', {
     Type.String({ description: 'SHA-256 of the workflow document, hexadecimal: the run uses these bytes alone.' }),
   ),
   involved: involvedSchema,
+  notStored: Type.Optional({
+    ...namedObject('NotStored', { tasks: Type.Integer({ minimum: 1 }), events: Type.Integer({ minimum: 0 }) }),
+    description: 'Completed tasks that only compute and their events, beyond the 20,000 that the timeline has.',
+  }),
   input: Type.Unknown({ description: 'As it was given, with the digits of its numbers.' }),
   output: Type.Optional(Type.Unknown({ description: 'Of a run that is completed.' })),
 });

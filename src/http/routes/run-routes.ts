@@ -40,11 +40,13 @@ function listRoute(runs: RunCatalogue): Route {
     url: '/runs',
     // readRunListQuery checks names and values together, so that one reply lists all problems.
     query: () => true,
-    async handle({ query, context, count }) {
+    async handle({ query, context, count, reached }) {
       const read = readRunListQuery(query);
       if ('problems' in read) throw invalidRequest(read.problems);
       count();
-      return jsonReply(200, runPageText(await runs.list({ principal: context.record.principal, ...read.query })));
+      const page = await runs.list({ principal: context.record.principal, ...read.query });
+      if (page.isCut === true) reached('page');
+      return jsonReply(200, runPageText(page));
     },
     ...catalogueReading,
     counted: 'judged',
@@ -90,8 +92,9 @@ function tasksRoute(runs: RunCatalogue): Route {
       if ('problems' in read) throw invalidRequest(read.problems);
       request.count();
       const { limit, after } = read.query;
-      const tasks = await runs.tasks({ ...askedRun(request), limit: limit + 1, after });
-      return jsonReply(200, taskPageText(tasks.slice(0, limit), tasks.length > limit));
+      const page = await runs.tasks({ ...askedRun(request), limit, after });
+      if (page.isCut === true) request.reached('page');
+      return jsonReply(200, taskPageText(page));
     },
     ...catalogueReading,
     counted: 'judged',
@@ -119,7 +122,8 @@ function callsRoute(runs: RunCatalogue): Route {
       const read = readCallListQuery(request.query);
       if ('problems' in read) throw invalidRequest(read.problems);
       request.count();
-      const { list, cursor } = await runs.calls({ ...askedRun(request), ...read.query });
+      const { list, cursor, isCut } = await runs.calls({ ...askedRun(request), ...read.query });
+      if (isCut === true) request.reached('page');
       return json(200, { list: list.map(shownCall), cursor });
     },
     ...catalogueReading,

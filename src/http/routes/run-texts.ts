@@ -1,4 +1,5 @@
 import { writeTimeCursor } from '#base/query-parameters.ts';
+import type { VisiblePage } from '#base/visible-page.ts';
 import type { RouteReply, RouteRequest } from '#http/route.ts';
 import { writeTaskCursor } from '#runs/run-list-query.ts';
 import type { RunPage } from '#runs/run-listing.ts';
@@ -22,6 +23,7 @@ export function runText(run: ShownRun): string {
     input,
     output,
     error: written(error),
+    notStored: isWhole ? written(run.notStored) : undefined,
     startedBy: written('due' in startedBy ? { ...startedBy, due: isoTime(startedBy.due) } : startedBy),
     parent: written(parent && { run: parent.run, task: String(parent.activity) }),
     involved: isWhole ? written(run.involved.map(shownPerson)) : undefined,
@@ -40,13 +42,8 @@ export function runPageText({ list, next }: RunPage): string {
   return objectText({ list: `[${list.map(runText).join(',')}]`, cursor: written(next && writeTimeCursor(next)) });
 }
 
-/** `hasMore`: there are tasks after those. */
-export function taskPageText(list: readonly TaskRecord[], hasMore: boolean): string {
-  const last = hasMore ? list.at(-1) : undefined;
-  return objectText({
-    list: written(list.map(shownTask)),
-    cursor: written(last && writeTaskCursor(last.activity)),
-  });
+export function taskPageText({ list, next }: VisiblePage<TaskRecord, number>): string {
+  return objectText({ list: written(list.map(shownTask)), cursor: written(next && writeTaskCursor(next)) });
 }
 
 function shownTask({ activity, begin, end, reference, name, iteration, attempt, status, requestId, error }: TaskRecord) {

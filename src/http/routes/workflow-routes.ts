@@ -143,8 +143,10 @@ function listRoute(catalogue: WorkflowCatalogue): Route {
       const { storer, ...page } = readWorkflowListOptions(query);
       request.count();
       const { principal } = request.context.record;
-      const { list, total } = await catalogue.list({ principal, ...page, storer });
-      return json(200, { list: list.map((each) => ({ ...summaryOf(each), versions: each.versions })), total, ...page });
+      const { list, total, isCut } = await catalogue.list({ principal, ...page, storer });
+      if (isCut) request.reached('page');
+      const shown = list.map((each) => ({ ...summaryOf(each), versions: each.versions }));
+      return json(200, { list: shown, total, ...page, ...(isCut && { limit: list.length }) });
     },
     ...catalogueReading,
     counted: 'judged',

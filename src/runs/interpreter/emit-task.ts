@@ -1,6 +1,8 @@
+import { whyOwn } from '#workflows/own-events.ts';
 import type { EmitTask } from '#workflows/workflow.ts';
 import { JsonValue } from './json-value.ts';
 import type { PublishWork } from './run-state.ts';
+import { standardError } from './task-error.ts';
 import type { TaskBehaviour } from './task-kind.ts';
 import { expressionError, faulted, type Turn } from './turn.ts';
 import { isExpired } from './view.ts';
@@ -10,6 +12,7 @@ export const emitBehaviour: TaskBehaviour<EmitTask, PublishWork> = {
   begin: ({ run, task, activity }, [value = activity.input]) => {
     const event = completeEvent(value, run, activity.id);
     if (event === undefined) return faulted(task, expressionError('emit.event', 'is no object'));
+    if ('problem' in event) return faulted(task, standardError('validation', 'The event cannot be emitted', event.problem));
     return { kind: 'busy', state: { kind: 'publish', wait: run.nextWait(), event } };
   },
   advance: (place, work, event) => {
@@ -22,9 +25,11 @@ export const emitBehaviour: TaskBehaviour<EmitTask, PublishWork> = {
 };
 
 /** Adds the attributes that every CloudEvent has and the document may leave out. The others stay as they are written. */
-function completeEvent(value: JsonValue, run: Turn, activity: number): JsonValue | undefined {
+function completeEvent(value: JsonValue, run: Turn, activity: number): JsonValue | { readonly problem: string } | undefined {
   const event: unknown = JSON.parse(value.text);
   if (typeof event !== 'object' || event === null || Array.isArray(event)) return undefined;
+  const problem = problemOf(event);
+  if (problem !== undefined) return { problem };
   const defaults = {
     specversion: '1.0',
     id: run.hash(`event ${activity}`).toString('hex', 0, 16),
@@ -34,4 +39,25 @@ function completeEvent(value: JsonValue, run: Turn, activity: number): JsonValue
   const added = absent.map(([name, text]) => `"${name}":"${text}"`);
   const written = value.text.trim().slice(1, -1).trim();
   return new JsonValue(`{${[...added, ...(written === '' ? [] : [written])].join(',')}}`);
+}
+
+/** As of an event that a caller sends: streams and lists have the attributes whole. */
+const mostAttributes = 50;
+const longestAttribute = 2_048;
+
+function tooLong(value: unknown): string | undefined {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > longestAttribute ? `has more than ${longestAttribute} characters` : undefined;
+}
+
+/** Expressions may have made what storing refuses in a text. */
+function problemOf(event: object): string | undefined {
+  const entries = Object.entries(event).filter(([name]) => name !== 'data' && name !== 'data_base64');
+  if (entries.length > mostAttributes) return `emit.event: has more than ${mostAttributes} attributes`;
+  for (const [name, value] of entries) {
+    const isText = typeof value === 'string' && value !== '';
+    const problem = (name === 'type' || name === 'source') && !isText ? 'is no text' : (whyOwn(name, value) ?? tooLong(value));
+    if (problem !== undefined) return `emit.event: ${name} ${problem}`;
+  }
+  return undefined;
 }

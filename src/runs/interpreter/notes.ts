@@ -23,6 +23,8 @@ export interface TaskNote {
   readonly createdAt: number;
   readonly reference: string;
   readonly name: string;
+  /** The task calls nothing, waits for nothing and asks no one by itself. */
+  readonly isPlain: boolean;
   /** The index of the innermost `for`. */
   readonly iteration?: number;
   /** From 1: of the innermost `try`. */

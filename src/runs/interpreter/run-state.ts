@@ -37,6 +37,15 @@ export interface RunState {
   readonly root?: Activity | undefined;
   readonly output?: JsonValue | undefined;
   readonly error?: TaskError | undefined;
+  /** Of the timeline; the interpreter does not read it. */
+  readonly counted?: TimelineCounts | undefined;
+}
+
+/** `completed`: tasks that only compute, whose completion is stored. `tasks`, `events`: those that are not stored. */
+export interface TimelineCounts {
+  readonly completed: number;
+  readonly tasks: number;
+  readonly events: number;
 }
 
 export interface TakenMessage {

@@ -1,3 +1,4 @@
+import { cutText } from '#base/cut-text.ts';
 import { type Catch, outcomeUnknown } from '#workflows/workflow.ts';
 import { JsonValue } from './json-value.ts';
 
@@ -98,15 +99,15 @@ export function readError(value: JsonValue, instance: string): TaskError | undef
   const { type, status, title, detail, instance: written } = read as Readonly<Record<string, unknown>>;
   if (typeof type !== 'string' || !Number.isInteger(status)) return undefined;
   return {
-    type,
+    type: cutText(type),
     status: status as number,
     title: textOf(title),
     detail: textOf(detail),
-    instance: typeof written === 'string' ? written : instance,
+    instance: typeof written === 'string' ? cutText(written) : instance,
   };
 }
 
 function textOf(member: unknown): string | undefined {
   if (member === undefined || member === null) return undefined;
-  return typeof member === 'string' ? member : JSON.stringify(member);
+  return cutText(typeof member === 'string' ? member : JSON.stringify(member));
 }

@@ -265,6 +265,22 @@ test('an emitted event gets the attributes that it lacks', () => {
   assert.deepEqual(own.output, { id: 'mine', time: 't', specversion: '1.0', source: 's', type: 't' });
 });
 
+test("an event that looks like one of the gateway's own is not emitted, also where expressions made it", () => {
+  for (const [text, problem] of [
+    ['{ source: "s", type: ("orchestration-" + "gateway.run.ended.v1") }', /type begins with orchestration-gateway\./u],
+    ['{ source: "s", type: "io.serverlessworkflow.task.completed.v1" }', /type begins with io\.serverlessworkflow\./u],
+    ['{ source: ("/" + "runs"), type: "t" }', /source begins with \//u],
+    ['{ source: ["/runs"], type: "t" }', /source is no text/u],
+    ['{ source: "s", type: null }', /type is no text/u],
+    ['{ source: "s", type: "t", sender: "ada" }', /sender is an attribute that the gateway sets/u],
+    ['{ source: "s", type: "t", workflow: "a.b" }', /workflow is an attribute that the gateway sets/u],
+  ] as const) {
+    const { error } = performed(workflowOf([make.emit('tell', jq(text))]));
+    assert.match(error?.detail ?? '', problem);
+    assert.equal(error?.type.endsWith('/validation'), true);
+  }
+});
+
 test('the run of another workflow gives its output, or its error', () => {
   const workflow = workflowOf([make.child('other', { with: jq('{ n: .n }') })]);
   const run = performed(workflow, { input: { n: 1 }, calls: (effect, args) => ok({ args, kind: effect.kind }) });

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { cutText } from '#base/cut-text.ts';
 import type { Directive, Task, Workflow } from '#workflows/workflow.ts';
 import type { JsonValue } from './json-value.ts';
 import type { Note, TaskNote } from './notes.ts';
@@ -6,6 +7,9 @@ import type { RunEvent } from './run-events.ts';
 import type { Activity, RunState, TakenMessage } from './run-state.ts';
 import { type EffectError, standardError, type TaskError } from './task-error.ts';
 import type { ActivityPlace, RunView, TaskScope } from './view.ts';
+
+/** Tasks that call, wait or ask, or that run another workflow. */
+const outside: ReadonlySet<Task['kind']> = new Set<Task['kind']>(['call', 'wait', 'listen', 'run']);
 
 /** UTF-8 bytes of the context and of one task's output together, at most. */
 export const mostBytes = 8 * 1024 * 1024;
@@ -120,6 +124,7 @@ export class Turn implements RunView {
       createdAt,
       reference: task.reference,
       name: task.name,
+      isPlain: !outside.has(task.kind),
       ...(iteration === undefined ? {} : { iteration }),
       attempt,
       ...(requestId === undefined ? {} : { requestId }),
@@ -152,8 +157,14 @@ export function faulted<State>(task: Task, error: EffectError): Progress<State> 
   return { kind: 'faulted', error: atTask(task, error) };
 }
 
+/** Texts of an error are cut: lists, events and states have them. */
 export function atTask(task: Task, error: EffectError, part = ''): TaskError {
-  return { ...error, instance: `${task.reference}${task.reference === '' ? part : ''}` };
+  const { title, detail } = error;
+  const cut = {
+    ...(title !== undefined && { title: cutText(title) }),
+    ...(detail !== undefined && { detail: cutText(detail) }),
+  };
+  return { ...error, ...cut, instance: `${task.reference}${task.reference === '' ? part : ''}` };
 }
 
 export function limitFault<State>(task: Task, detail: string): Progress<State> {

@@ -1,6 +1,7 @@
 import type { Approvers, SelfApproval } from '#access/approval-options.ts';
 import type { InvolvedPrincipal } from '#access/people.ts';
 import { customRole, isRole, type Principal, type RoleName } from '#access/principal.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { ApprovalTask } from '#calls/approval-gate.ts';
 import { momentAfter } from '../interpreter/durations.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
@@ -22,7 +23,7 @@ export interface AskingRun {
   readonly involved?: readonly InvolvedPrincipal[] | undefined;
 }
 
-/** The approvals, as tasks need them. Every method rejects with `store-unavailable`. */
+/** The approvals, as tasks need them. Every method rejects with `store-unavailable`, and `ask` with `too-many-requests`. */
 export interface ApprovalTasks {
   /** Asks people, the first time; then answers what they decided. */
   ask(question: AskedQuestion & AskingRun): Promise<ApprovalAnswer>;
@@ -44,12 +45,22 @@ interface Grant {
   readonly reason: string;
 }
 
+/** Bytes: people read it, and lists have it. */
+const longestMessage = 10_240;
+/** Roles and groups of one question, together. */
+const mostApprovers = 100;
+/** Characters. */
+const longestName = 1_024;
 /** Milliseconds: as of a rule of the configuration. */
 const usualExpiry = 4 * 3_600_000;
 
 /** `call: approval`. Throws `invalid-request` with every problem of its arguments. */
-export function approvalArguments(given: CallArguments): Omit<AskedQuestion, 'task'> {
+export function approvalArguments(given: CallArguments, limitReached?: LimitReached): Omit<AskedQuestion, 'task'> {
   const message = given.requiredText('message');
+  if (Buffer.byteLength(message) > longestMessage) {
+    limitReached?.('approval-message');
+    given.problems.add('/message', `has more than ${longestMessage / 1_024} KiB`);
+  }
   const approvers = approversIn(given);
   const count = countIn(given);
   const selfApproval = selfApprovalIn(given);
@@ -63,6 +74,10 @@ function approversIn(given: CallArguments): Approvers {
   const roles = named.texts('roles').map((name): RoleName => (isRole(name) ? name : customRole(name)));
   const groups = named.texts('groups');
   if (roles.length === 0 && groups.length === 0) given.problems.add('/approvers', 'names no role and no group');
+  const names = [...named.texts('roles'), ...groups];
+  if (names.length > mostApprovers) given.problems.add('/approvers', `names more than ${mostApprovers} roles and groups`);
+  if (names.some(({ length }) => length > longestName))
+    given.problems.add('/approvers', `has a name of more than ${longestName} characters`);
   return { roles, groups };
 }
 

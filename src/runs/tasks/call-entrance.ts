@@ -4,9 +4,9 @@ import type { IdempotentRequest } from '#audit/idempotent-request.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
+import { exceptionFields } from '#base/exception-fields.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
-import { systemCode } from '#base/system-code.ts';
 import { continueTrace, readTrace, type TraceContext } from '#base/trace-context.ts';
 import type { Span, Tracing } from '#base/tracing.ts';
 import type { ApprovalReference } from '#calls/approval-gate.ts';
@@ -30,6 +30,8 @@ export interface EntranceOptions {
   readonly observers: AttemptObservers;
   readonly log: Log;
   readonly tracing?: Tracing | undefined;
+  /** Counts a call that the gateway itself could not take through. */
+  readonly failedInside?: (() => void) | undefined;
   /** Counts a call that ended. `route`: `run` and the operation. */
   readonly callEnded?: ((route: string, record: CallRecord) => void) | undefined;
 }
@@ -116,7 +118,7 @@ export async function enterCallPath(entering: EnteringCall, signal: AbortSignal,
       ending.left = new CallerLeft();
       return { kind: 'aborted', left, isSettled, requestId };
     }
-    const failure = noted(thrown, record, options.log);
+    const failure = noted(thrown, record, options);
     ending.status = failure.status;
     return { kind: 'failed', failure: callFailure(failure), after: retryAfter(failure), left, isSettled, requestId };
   } finally {
@@ -218,20 +220,19 @@ async function enteredBy(answer: CallAnswer, { asBytes }: EnteringCall, requestI
 }
 
 /** Notes why the call failed. An unexpected error gets a log line of its own; after a change left, its outcome is unknown. */
-function noted(thrown: unknown, record: CallRecord, log: Log): GatewayError {
-  const failure = thrown instanceof GatewayError ? thrown : unexpected(thrown, record, log);
+function noted(thrown: unknown, record: CallRecord, options: EntranceOptions): GatewayError {
+  const failure = thrown instanceof GatewayError ? thrown : unexpected(thrown, record, options);
   record.failure = failure;
   return failure;
 }
 
-function unexpected(thrown: unknown, record: CallRecord, log: Log): GatewayError {
-  const cause = thrown instanceof Error ? thrown : new Error('not an Error');
-  const frames = (cause.stack ?? '').split('\n').filter((line) => line.trimStart().startsWith('at '));
-  const { requestId } = record;
-  const stack = frames.slice(0, 8).join('\n');
-  log.error('a call of a run failed unexpectedly', { requestId, errorName: cause.name, reason: systemCode(cause), stack });
+function unexpected(thrown: unknown, record: CallRecord, { log, failedInside }: EntranceOptions): GatewayError {
+  failedInside?.();
+  log.error('a call of a run failed unexpectedly', { requestId: record.requestId, ...exceptionFields(thrown) });
   const code = changeLeft(record.facts) ? 'outcome-unknown' : 'internal-error';
-  return new GatewayError(code, 'The gateway failed on this call. Its log has the cause under the request id.', { cause });
+  return new GatewayError(code, 'The gateway failed on this call. Its log has the cause under the request id.', {
+    cause: thrown,
+  });
 }
 
 /** Milliseconds of `Retry-After`, which the gateway writes in seconds. */

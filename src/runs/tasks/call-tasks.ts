@@ -1,5 +1,6 @@
 import { type IdempotentRequest, idempotentRequest } from '#audit/idempotent-request.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import type { LimitReached } from '#base/limits.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { ApprovalTask } from '#calls/approval-gate.ts';
 import type { FunctionName } from '#workflows/workflow.ts';
@@ -8,7 +9,7 @@ import { type EffectError, standardError } from '../interpreter/task-error.ts';
 import type { LostStanding, PeopledRun, RunPeople, RunStanding } from '../run-people.ts';
 import { type ApprovalTasks, approvalArguments, approvalResult } from './approval-task.ts';
 import { readArguments } from './arguments.ts';
-import { type CallingRun, type Entered, type EntranceOptions, enterCallPath } from './call-entrance.ts';
+import { type CallingRun, type Entered, enterCallPath } from './call-entrance.ts';
 import { callFailure, failedReading, failedResult } from './call-failure.ts';
 import { endpointOf, httpArguments } from './http-arguments.ts';
 import { textMask } from './mask.ts';
@@ -20,7 +21,14 @@ import { replyResult, tooLong } from './reply-output.ts';
 import { restArguments } from './rest-arguments.ts';
 import type { RunSecrets } from './run-secrets.ts';
 import type { SecretValues } from './secret-values.ts';
-import { createTaskDocuments, type Failed, fetchDocumentOf, lostBy, type TaskDocuments } from './task-documents.ts';
+import {
+  createTaskDocuments,
+  type DocumentOptions,
+  type Failed,
+  fetchDocumentOf,
+  lostBy,
+  type TaskDocuments,
+} from './task-documents.ts';
 
 /** A call task of a run. */
 export interface RunCall {
@@ -41,6 +49,8 @@ export interface RunCall {
   readonly isAsked?: boolean | undefined;
   /** False: the gateway may have lost the run. A call that may change something waits until it knows. */
   readonly holds?: () => boolean;
+  /** Called before a call that may change something can leave. */
+  readonly leaving?: () => void;
 }
 
 export interface CallTaskEnd {
@@ -55,9 +65,10 @@ type CallTaskAnswer = CallTaskEnd | 'waiting' | { readonly held: LostStanding };
 /** The calls of tasks: an entrance to the call path. */
 export interface CallTasks {
   /**
-   * Never rejects. `signal` aborts the call like a caller that leaves: it is then `unknown` where an action may have happened, else `aborted`.
+   * `signal` aborts the call like a caller that leaves: it is then `unknown` where an action may have happened, else `aborted`.
    * While the store is away, and while the rate limit refuses the call, it waits. `waiting`: people have to approve the call first, and a
-   * command to the run says when they have decided. Rejects with `store-unavailable` before anything happens, and for `approval`.
+   * command to the run says when they have decided. Rejects with `store-unavailable` before anything happens, and for `approval`; with any
+   * other error where the gateway itself fails.
    */
   perform(call: RunCall, signal: AbortSignal): Promise<CallTaskAnswer>;
   /** Fetches an external schema by the way of restCall. YAML is converted to JSON. Rejects with `store-unavailable`. */
@@ -74,9 +85,10 @@ export interface RunDocument extends Pick<RunCall, 'run' | 'trace' | 'secrets'> 
   readonly reference?: string | undefined;
 }
 
-interface CallTasksOptions extends EntranceOptions {
+interface CallTasksOptions extends DocumentOptions {
   readonly secrets: SecretValues;
   readonly approvals: ApprovalTasks;
+  readonly limitReached?: LimitReached;
   readonly people: Pick<RunPeople, 'standing'>;
   readonly isReadAction: IsReadAction;
 }
@@ -156,10 +168,13 @@ async function fetchWanted(
 }
 
 /** Asks people, and no far side. */
-async function asked(call: StandingCall, { approvals, secrets }: CallTasksOptions): Promise<CallTaskEnd | 'waiting'> {
+async function asked(
+  call: StandingCall,
+  { approvals, secrets, limitReached }: CallTasksOptions,
+): Promise<CallTaskEnd | 'waiting'> {
   const { run, args } = call;
   const task = taskOf(call);
-  const question = await orFailure(async () => approvalArguments(readArguments(args)));
+  const question = await orFailure(async () => approvalArguments(readArguments(args), limitReached));
   if ('result' in question) return { result: question.result, requestId: undefined };
   const message = textMask(call.secrets.hide)(secrets.maskText(question.message));
   const result = approvalResult(
@@ -180,7 +195,10 @@ type MadeCall = StandingCall & { readonly function: Exclude<FunctionName, 'appro
 async function performed(call: MadeCall, signal: AbortSignal, needs: Needs): Promise<CallTaskAnswer> {
   const prepared = await orFailure(() => prepare(call, signal, needs));
   if ('lost' in prepared) return heldBack(call, prepared.lost);
-  if (!('result' in prepared)) return await made(call, prepared, signal, needs);
+  if (!('result' in prepared)) {
+    if (prepared.changes) call.leaving?.();
+    return await made(call, prepared, signal, needs);
+  }
   // The arguments that an earlier gateway evaluated may have been good.
   const result = mayBeMadeBefore(call) ? doubtful(prepared.result) : prepared.result;
   return { result, requestId: undefined };

@@ -1,6 +1,5 @@
 import type { CallArguments } from './arguments.ts';
 import { authenticated, authenticationIn, endpointIn, replyIn } from './http-arguments.ts';
-import { findOperation } from './openapi-operation.ts';
 import { openapiRequest } from './openapi-request.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import { preparedRestCall } from './rest-arguments.ts';
@@ -21,9 +20,8 @@ export async function openapiArguments(
   const authentication = authenticationIn(given);
   const reply = replyIn(given);
   given.check();
-  const document = await documents.find({ ...calling, endpoint }, signal);
-  if ('result' in document || 'lost' in document) return document;
-  const operation = findOperation(document.value, operationId, document.address);
+  const operation = await documents.findOperation({ ...calling, endpoint }, operationId, signal);
+  if ('result' in operation || 'lost' in operation) return operation;
   const { uri, headers, body } = openapiRequest(operation, given);
   given.check();
   return preparedRestCall({ ...authenticated(authentication, headers), uri, verb: operation.verb, body, ...reply });

@@ -88,11 +88,19 @@ class References {
   #at(reference: string): Plain {
     if (!reference.startsWith('#/')) throw unusable('has a $ref to another document, which the gateway does not fetch');
     let value: unknown = this.#root;
-    for (const segment of decodeURIComponent(reference.slice(2)).split('/')) {
+    for (const segment of decoded(reference.slice(2)).split('/')) {
       const name = segment.replaceAll('~1', '/').replaceAll('~0', '~');
       value = Object.hasOwn(plain(value), name) ? plain(value)[name] : undefined;
     }
     return plain(value);
+  }
+}
+
+function decoded(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment);
+  } catch {
+    throw unusable('has a $ref with a malformed percent sequence');
   }
 }
 

@@ -148,6 +148,7 @@ test('a document that is no OpenAPI document, or that refers elsewhere, is an er
     [{ openapi: '4.0.0' }, /is no OpenAPI document of version 3\.x/u],
     [{ openapi: '3.1.0', paths: { '/a': { $ref: 'https://example.net/a' } } }, /\$ref to another document/u],
     [{ openapi: '3.1.0', paths: { '/a': { $ref: '#/paths/~1a' } } }, /\$ref that leads to no value/u],
+    [{ openapi: '3.1.0', paths: { '/a': { $ref: '#/%' } } }, /\$ref with a malformed percent sequence/u],
   ] as const) {
     const { call } = await openApi(t, document);
     assert.match(String(errorOf(await call('x', '{}'))[2]), expected);

@@ -5,12 +5,19 @@ import { standardError } from '../interpreter/task-error.ts';
 import type { LostStanding } from '../run-people.ts';
 import { type CallingRun, type Entered, type EntranceOptions, enterCallPath } from './call-entrance.ts';
 import { failedResult } from './call-failure.ts';
+import type { DocumentThreads } from './document-threads.ts';
 import { authenticated, type HttpEndpoint } from './http-arguments.ts';
-import { jsonOfDocument } from './json-document.ts';
+import type { OpenApiOperation } from './openapi-operation.ts';
 import { persistently } from './persistent-call.ts';
 import type { PreparedCall } from './prepared-call.ts';
 import { replyResult, tooLong } from './reply-output.ts';
 import { preparedRestCall } from './rest-arguments.ts';
+import { longestOutput } from './task-reply.ts';
+
+/** What fetching a document needs. */
+export interface DocumentOptions extends EntranceOptions {
+  readonly threads: DocumentThreads;
+}
 
 /** A document that a run needs. */
 export interface DocumentRequest {
@@ -33,7 +40,7 @@ export type Failed = { readonly result: OutsideResult } | { readonly lost: LostS
 type Fetched = TaskDocument | Failed;
 
 /** Fetches a document by the way of restCall, with its redirects. YAML is converted. Throws `invalid-request` for an address that is none. */
-export async function fetchDocumentOf(request: DocumentRequest, signal: AbortSignal, options: EntranceOptions): Promise<Fetched> {
+export async function fetchDocumentOf(request: DocumentRequest, signal: AbortSignal, options: DocumentOptions): Promise<Fetched> {
   if (signal.aborted) return { result: { kind: 'aborted' } };
   const { endpoint, ...others } = request;
   const headers = { Accept: 'application/json, application/yaml;q=0.9, */*;q=0.8' };
@@ -48,19 +55,27 @@ export async function fetchDocumentOf(request: DocumentRequest, signal: AbortSig
   // Where a rule asks people about it, no task waits: the run fails.
   const entering = { ...others, call: prepared.call, asBytes: true, idempotent: undefined };
   const entered = await persistently(() => enterCallPath(entering, signal, options), { signal, holds: () => true });
-  return documentOf(entered, prepared, endpoint.uri);
+  return await documentOf(entered, prepared, {
+    uri: endpoint.uri,
+    read: (bytes) => options.threads.read(bytes, request.run.principal.id),
+  });
 }
 
-function documentOf(entered: Entered, prepared: PreparedCall, uri: string): Fetched {
+async function documentOf(
+  entered: Entered,
+  prepared: PreparedCall,
+  { uri, read: readIn }: { readonly uri: string; readonly read: (bytes: Buffer) => ReturnType<DocumentThreads['read']> },
+): Promise<Fetched> {
   if (entered.kind === 'tooLong') return { result: tooLong() };
   if (entered.kind === 'aborted') return { result: { kind: 'aborted' } };
   const lost = lostBy(entered);
   if (lost !== undefined) return { lost };
   if (entered.kind === 'failed') return { result: failedResult(entered.failure) };
-  const result = replyResult(prepared, entered.reply);
-  if (result.kind !== 'ok') return { result };
+  if (!prepared.accepts(entered.reply.status)) return { result: replyResult(prepared, entered.reply) };
   // In bytes, because the relay knows no type of YAML as text. Both formats are UTF-8 (RFC 8259, RFC 9512).
-  const read = jsonOfDocument(Buffer.from(entered.reply.body, 'base64'));
+  const bytes = Buffer.from(entered.reply.body, 'base64');
+  if (bytes.length > longestOutput) return { result: tooLong() };
+  const read = await readIn(bytes);
   if ('json' in read) return { json: read.json, address: entered.address ?? uri };
   const error = standardError('validation', 'The document cannot be read', `It is neither JSON nor YAML: ${read.problem}.`);
   return { result: { kind: 'error', error } };
@@ -74,33 +89,45 @@ export function lostBy(entered: Entered): LostStanding | undefined {
 
 /** Documents of runs in memory. A gateway that takes a run over fetches its documents again. */
 export interface TaskDocuments {
-  /** The value of the document. */
-  find(request: DocumentRequest, signal: AbortSignal): Promise<KeptDocument | Failed>;
+  /** An operation of the document. Throws `invalid-request` where the document or the operation cannot be used. */
+  findOperation(request: DocumentRequest, operationId: string, signal: AbortSignal): Promise<OpenApiOperation | Failed>;
 }
 
-interface KeptDocument {
-  readonly value: unknown;
-  readonly address: string;
+/** The operations of a document that calls have used, by their ids. */
+interface KeptDocument extends TaskDocument {
+  readonly operations: Map<string, OpenApiOperation>;
 }
 
-/** Documents that are kept. Their values take several times the size of their texts. */
+/** Documents that are kept, and operations of one. */
 const keptAtMost = 16;
+const operationsAtMost = 100;
 
-export function createTaskDocuments(options: EntranceOptions): TaskDocuments {
+export function createTaskDocuments(options: DocumentOptions): TaskDocuments {
   const kept = new Map<string, KeptDocument>();
   return {
-    async find(request, signal) {
+    async findOperation(request, operationId, signal) {
       const key = keyOf(request);
-      const known = kept.get(key);
-      const found = known ?? (await fetchDocumentOf(request, signal, options));
-      if ('result' in found || 'lost' in found) return found;
-      const document = 'value' in found ? found : { value: JSON.parse(found.json) as unknown, address: found.address };
+      const found = kept.get(key) ?? (await fetchedDocument(request, signal, options));
+      if (!('operations' in found)) return found;
       kept.delete(key);
-      kept.set(key, document);
+      kept.set(key, found);
       for (const oldest of kept.keys()) if (kept.size > keptAtMost) kept.delete(oldest);
-      return document;
+      const { json, address, operations } = found;
+      const operation =
+        operations.get(operationId) ?? (await options.threads.find({ json, address }, operationId, request.run.principal.id));
+      if (operations.size < operationsAtMost) operations.set(operationId, operation);
+      return operation;
     },
   };
+}
+
+async function fetchedDocument(
+  request: DocumentRequest,
+  signal: AbortSignal,
+  options: DocumentOptions,
+): Promise<KeptDocument | Failed> {
+  const fetched = await fetchDocumentOf(request, signal, options);
+  return 'json' in fetched ? { ...fetched, operations: new Map() } : fetched;
 }
 
 /** A hash, since an endpoint may have a secret. */

@@ -1,5 +1,6 @@
 import type { Located } from '#yaml/located.ts';
 import { shown } from '#yaml/wording.ts';
+import { whyOwn } from '../own-events.ts';
 import type { Consumption, EventFilter, Expression, Task } from '../workflow.ts';
 import type { Context } from './context.ts';
 import { checkUri } from './endpoints.ts';
@@ -58,10 +59,20 @@ export function emitTask(context: Context, node: Located, base: BaseOf, scope: S
         );
   if (attributes === undefined) return { ...base, kind: 'emit', event: nothing };
   checkAttributes(context, attributes, inside);
+  checkOwn(context, attributes);
   for (const name of ['source', 'type'] as const)
     if (attributes.kind === 'object' && !attributes.members.some((member) => member.name === name))
       reading.problem(attributes, `needs "${name}": every event has one (CloudEvents 1.0)`);
   return { ...base, kind: 'emit', event: template(context, attributes, inside) };
+}
+
+/** What only the gateway's own events have. Their sources are no addresses, which `checkAttributes` refuses. */
+function checkOwn({ reading }: Context, node: Located): void {
+  if (node.kind !== 'object') return;
+  for (const { name, value } of node.members) {
+    const problem = name === 'source' ? undefined : whyOwn(name, value.kind === 'string' ? value.value : undefined);
+    if (problem !== undefined) reading.problem(value, `"${name}" ${problem}`);
+  }
 }
 
 /** `listen`, with its `foreach`. */

@@ -14,6 +14,7 @@ import type { Database } from '../../../src/database/database.ts';
 import { createResolver } from '../../../src/outbound/resolver.ts';
 import { newRun } from '../../../src/runs/run-records.test-support.ts';
 import { type CallTaskEnd, type CallTasks, createCallTasks, type RunCall } from '../../../src/runs/tasks/call-tasks.ts';
+import { createDocumentThreads } from '../../../src/runs/tasks/document-threads.ts';
 import type { RunSecrets } from '../../../src/runs/tasks/run-secrets.ts';
 import type { SealedSecrets } from '../../../src/runs/tasks/sealed-secret.ts';
 import { createSecretValues } from '../../../src/runs/tasks/secret-values.ts';
@@ -107,10 +108,13 @@ ${configuration}`,
   const log = await createAuditLog({ database, clock, log: noLog, version: '1', config: config.audit, longestCall });
   t.after(() => log.close());
   const reader = createAuditReader({ database, clock, longestCall });
+  const threads = createDocumentThreads(() => {});
+  t.after(() => threads.close());
   const values = createSecretValues(() => needs.sealed ?? mapped(secrets));
   const names = Object.keys({ ...secrets, ...needs.sealed });
   const ofRun = values.ofRun({ seed: 'seed', workflow: 'lab.one', names });
   const tasks = createCallTasks({
+    threads,
     calls: createCallPath({ ...live, gate: noApprovalGate, userAgent: 'test' }),
     audit: changed(log),
     clock,

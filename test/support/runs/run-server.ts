@@ -80,6 +80,7 @@ export async function runServer(
     store: counting,
     clock,
     rights: noRights,
+    quota: { require: async () => {} },
     records: { list: async () => ({ list: [] }) },
     automation: async (id) => {
       const found = await automations.read(id);
@@ -121,6 +122,7 @@ export async function runServer(
     watcher: { watchConnections() {}, requestStarted() {}, requestEnded() {}, attemptEnded() {} },
     pressure: { overloaded: false, refuse() {}, close() {} },
     rateLimit: () => undefined,
+    limitReached: () => {},
   });
   const port = Number(new URL(await server.listen()).port);
   t.after(async () => {

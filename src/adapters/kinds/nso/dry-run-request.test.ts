@@ -121,3 +121,28 @@ test('a call that already is a dry run in some spelling is not written', () => {
     { numRuns: 2_000, seed: 1 },
   );
 });
+
+test('a POST whose body names no configuration child in its media type is not written', () => {
+  const path = 'restconf/data/tailf-ncs:devices/device=ce0/tailf-ned:reboot';
+  const written = (contentType: string, text: string) =>
+    writeDryRun({ method: 'POST', path, contentType, body: Buffer.from(text), passedOn: {} }, 'native');
+  const [json, xml] = ['application/yang-data+json', 'application/yang-data+xml'];
+  for (const [contentType, text] of [
+    [json, '[{"x:child":{}}]'],
+    [json, '"input"'],
+    [json, '\uFEFF{"x:child":{}}'],
+    [xml, `<!-- ${'- '.repeat(3_000)}--><input/>`],
+    [xml, '<x:input xmlns:x="u"/>'],
+    [xml, '<!DOCTYPE a [<!ENTITY i "x">]><a/>'],
+    [xml, '<a/><input/>'],
+    [xml, '{"x:child":{}}'],
+    ['text/plain', '{"x:child":{}}'],
+    [json, `{"x:child":"${'a'.repeat(1_048_576)}"}`],
+  ] as const)
+    assert.ok('none' in written(contentType, text), text.slice(0, 60));
+  for (const [contentType, text] of [
+    [json, '{"x:child":{"input":1}}'],
+    [xml, '<!-- input --><child xmlns="u"><input/></child>'],
+  ] as const)
+    assert.ok('path' in written(contentType, text), text);
+});

@@ -1,9 +1,9 @@
 import type { ChangeCall, DryRunFormat, WrittenDryRun } from '#adapters/dry-runs.ts';
 import { pointerTo } from '#json/json-pointer.ts';
-import { JsonSyntaxError } from '#json/json-scanner.ts';
-import { type JsonNode, JsonTreeReader, readJsonTree } from '#json/json-tree.ts';
+import { type JsonNode, JsonTreeReader } from '#json/json-tree.ts';
 import { opaqueMembers } from '#json/opaque-member.ts';
 import { localName } from './json-members.ts';
+import { longestParsed, nameOfTarget, treeOf, whyNoChild } from './post-target.ts';
 
 type Written = WrittenDryRun | { readonly none: string };
 
@@ -13,9 +13,6 @@ const actions: ReadonlySet<string> = new Set(['sync-from', 'sync-to', 're-deploy
 /** NSO combines no dry run with these commit parameters. */
 const excluded = /^(?:no-overwrite|no-out-of-sync-check|commit-queue(?:-.*)?)$/u;
 
-/** Bytes. The input of an action is read to find the place of the new member. */
-const longestInput = 1024 ** 2;
-
 const json = 'application/yang-data+json';
 
 /**
@@ -23,27 +20,25 @@ const json = 'application/yang-data+json';
  * NSO refuses query parameters of an action, and unknown members of its input.
  */
 export function writeDryRun(call: ChangeCall, format: DryRunFormat): Written {
-  if (call.method === 'GET') return { none: 'a GET changes nothing' };
+  if (call.method === 'GET') return { none: 'a GET has no dry run' };
   const [resource = ''] = call.path.split('?', 1);
   const [, place] = /^\/?restconf\/(data|operations)(?:\/|$)/u.exec(resource) ?? [];
   if (place === undefined)
     return { none: 'NSO has dry runs of configuration changes and actions below restconf/data and restconf/operations alone' };
   if (call.method !== 'POST')
     return place === 'data' ? configurationDryRun(call, format) : { none: 'an operation takes POST alone' };
-  const name = localName(resource.slice(resource.lastIndexOf('/') + 1));
-  if (actions.has(name)) return actionDryRun(call, format);
-  if (place === 'operations' || looksLikeAction(call))
-    return { none: `NSO has no dry run of this action; it has one of ${[...actions].join(', ')}` };
-  return configurationDryRun(call, format);
+  return postDryRun(resource, place, call, format);
 }
 
-/** Configuration needs a body, and the input of an action has a wrapper. */
-function looksLikeAction({ body, contentType }: ChangeCall): boolean {
-  if (body === undefined) return true;
-  const text = body.toString('utf8', 0, 4_096);
-  return (
-    /^\s*(?:\{\s*(?:\}\s*$|"(?:[^":]*:)?input"))/u.test(text) || (isXml(contentType) && /<(?:[^:>\s]+:)?input[\s/>]/u.test(text))
-  );
+/** A POST that the orchestrator may take for another one than the gateway does is not sent. */
+function postDryRun(resource: string, place: string, call: ChangeCall, format: DryRunFormat): Written {
+  const target = nameOfTarget(resource);
+  if (target === undefined)
+    return { none: 'the path of the POST is not written as NSO writes paths, so what it names is not certain' };
+  if (!target.isEntry && actions.has(target.name)) return actionDryRun(call, format);
+  const problem = place === 'operations' ? 'it is an operation' : whyNoChild(call);
+  if (problem === undefined) return configurationDryRun(call, format);
+  return { none: `NSO has no dry run of this POST: ${problem}; it has one of the actions ${[...actions].join(', ')}` };
 }
 
 function configurationDryRun({ path, body, contentType, passedOn }: ChangeCall, format: DryRunFormat): Written {
@@ -68,7 +63,7 @@ function queryProblem(query: string): string | undefined {
   return undefined;
 }
 
-const isDryRun = 'the call is a dry run itself: it changes nothing, and its reply is the preview';
+const isDryRun = 'the call asks for a dry run itself, so the gateway adds none';
 
 function inParams(place: string): string {
   return `its commit parameters are in ${place}, to which the gateway adds nothing`;
@@ -112,7 +107,7 @@ type Input = { readonly start: number; readonly end: number; readonly members: E
 
 /** The place of the object in `{"input":{…}}`. */
 function inputOf(body: Buffer): Input | { readonly none: string } {
-  if (body.length > longestInput) return { none: `the input is longer than ${longestInput} bytes` };
+  if (body.length > longestParsed) return { none: `the input is longer than ${longestParsed} bytes` };
   const tree = treeOf(body);
   const [wrapper, other] = tree?.kind === 'object' ? tree.members : [];
   if (wrapper === undefined || other !== undefined || localName(wrapper[0]) !== 'input' || wrapper[1].kind !== 'object')
@@ -124,13 +119,4 @@ function inputOf(body: Buffer): Input | { readonly none: string } {
   if (span === undefined) return { none: 'the body of the action is not an object {"input": {…}}' };
   const start = span.byteOffset - body.byteOffset;
   return { start, end: start + span.length, members: wrapper[1].members };
-}
-
-function treeOf(body: Buffer): JsonNode | undefined {
-  try {
-    return readJsonTree(body);
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return undefined;
-    throw error;
-  }
 }

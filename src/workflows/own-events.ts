@@ -1,0 +1,31 @@
+/** Types of events that only the gateway sends. */
+const ownTypes = ['orchestration-gateway.', 'io.serverlessworkflow.'] as const;
+
+/** Attributes that the gateway sets on each event that it takes or emits: who sent it, and for `emit` the id of the workflow. */
+const ownAttributes: ReadonlySet<string> = new Set(['sender', 'workflow']);
+
+export function isOwnAttribute(name: string): boolean {
+  return ownAttributes.has(name);
+}
+
+/** Why others may not give an attribute of an event this value; undefined where they may. */
+export function whyOwn(name: string, value: unknown): string | undefined {
+  if (isOwnAttribute(name)) return 'is an attribute that the gateway sets itself; leave it out';
+  if (typeof value !== 'string') return undefined;
+  if (name === 'source' && value.startsWith('/'))
+    return 'begins with /, as only the sources of the gateway do; write an address such as https://example.net/source';
+  const own = name === 'type' ? ownTypes.find((prefix) => value.startsWith(prefix)) : undefined;
+  return own === undefined ? undefined : `begins with ${own}, as only the types of the gateway do`;
+}
+
+/** Who sends an event. `workflow`: its id, where a task emits the event. */
+interface EventOrigin {
+  readonly sender: string;
+  readonly workflow?: string;
+}
+
+/** Adds the attributes of the gateway to an event, whose other bytes stay. `event`: JSON text of an object with a member. */
+export function withOrigin(event: string, { sender, workflow }: EventOrigin): string {
+  const attributes = JSON.stringify({ sender, workflow });
+  return `${event.trimEnd().slice(0, -1)},${attributes.slice(1)}`;
+}
