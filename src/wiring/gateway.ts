@@ -126,18 +126,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     operations: { ...config.server, metrics, pingStore, isOverloaded, isShort, runFigures: runs.figures },
     reload: (asker) => reloading.reload(asker),
   });
-  const server = serverOf({
-    ...options,
-    ...stored,
-    routes,
-    access,
-    live,
-    metrics,
-    tracing,
-    pressure,
-    limitReached,
-    mask: runs.maskText,
-  });
+  const serving = { live, metrics, tracing, pressure, limitReached, mask: runs.maskText };
+  const server = serverOf({ ...options, ...stored, ...serving, routes, access });
   const reportLosses = createLossReport({ ...options, ...stored, ...catalogues, ...made, access, people });
   const reloading = createReloading({
     config,

@@ -17,16 +17,18 @@ export function createScheduleWarnings(needs: Needs): ScheduleWarnings {
     const { automation } = stored;
     const found = await scheduledWorkflow(automation, needs);
     if (found === undefined) return [missing(automation.data?.workflowVersion)];
-    const input = JSON.stringify(automation.data?.input ?? {});
-    // Whose turn it is in the threads that judge inputs.
-    const person = stored.people.scheduler?.id ?? '';
-    const problems = await needs.runs.inputs.inputProblems({ automation, workflow: found.workflow, input, person });
+    const problems = await needs.runs.inputs.inputProblems({ automation, workflow: found.workflow, ...givenInput(stored) });
     return [
       ...(isHeld(stored.people, automation) ? [unconfirmed] : []),
       ...(await peopleWarnings(stored, found.documents, needs)),
       ...problems.map(({ pointer, detail }) => ({ pointer: `/data/input${pointer}`, detail })),
     ];
   };
+}
+
+/** `person`: whose turn it is in the threads that judge inputs. */
+function givenInput({ automation, people }: Found) {
+  return { input: JSON.stringify(automation.data?.input ?? {}), person: people.scheduler?.id ?? '' };
 }
 
 /** What those who answer for its runs may not do any more. */
