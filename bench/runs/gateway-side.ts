@@ -77,7 +77,7 @@ export async function gatewaySide(owner: Owner, options: GatewaySideOptions): Pr
     return made;
   };
   const begin = (id: string): Promise<void> => startRun(running, id);
-  const store = server ?? join(directory, 'gateway.runs.db');
+  const store = server ?? join(directory, 'gateway.audit.db');
   const ended = await endedRuns(owner, store);
   return {
     name: 'gateway',
