@@ -22,6 +22,7 @@ export const mayImport = {
     'adapters',
     'audit',
     'calls',
+    'automations',
     'runs',
     'http',
     'schedules',

@@ -123,7 +123,7 @@ test('the record of a dry run names the approval, and who asked for the call', a
   await until('the record', async () => {
     const reply = await gateway.send({ target: '/audit?limit=100', role: 'admin' });
     const { list } = reply.json() as { readonly list: readonly AuditRecord[] };
-    found = list.filter(({ approval, preview }) => approval === id && preview !== undefined);
+    found = list.filter(({ approval, preview }) => approval?._id === id && preview !== undefined);
     return found.length > 0;
   });
   assert.deepEqual(

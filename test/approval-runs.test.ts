@@ -109,7 +109,9 @@ function suiteOf(store: TestStore): void {
   beforeEach(() => shared.far.answer(() => jsonReply('{"done":true}')));
 
   test('a run waits for two people and then for the approval of its call, over restarts, and makes the call once', async (t) => {
-    const { far, runs, automation, waiting, restart, killAndRestart, read, grant } = await started(t, store, { kills: true });
+    const { far, runs, automation, waiting, restart, killAndRestart, read, grant, send } = await started(t, store, {
+      kills: true,
+    });
     const { id: run } = await runs.start(await automation('both', [ask, act]), { input: { site: 'Oslo' } });
     const question = await waiting(run);
     const asked = await read('lea', question);
@@ -136,6 +138,8 @@ function suiteOf(store: TestStore): void {
     assert.deepEqual(ended.output, { done: true });
     assert.equal(far.request.body.toString(), '{"token":"hush-hush-hush","n":1.5}');
     assert.equal((await read('lea', call)).status, 'used');
+    const calls = await send('ann', 'GET', `/runs/${run}/calls`);
+    assert.match(calls.text, new RegExp(`"approval":"${call}"`, 'u'));
   });
 
   test('a rejection is an error that a task can catch, and each run asks for itself', async () => {
@@ -178,9 +182,9 @@ function suiteOf(store: TestStore): void {
     const [{ id: over } = { id: '' }] = await list('lea', `?run=${late}`);
     await until('that is on record', async () => {
       const { list: records } = (await send('ann', 'GET', '/audit?limit=200')).json() as {
-        readonly list: readonly { readonly event: string; readonly approval?: string }[];
+        readonly list: readonly { readonly event: string; readonly approval?: { readonly _id: string } }[];
       };
-      return records.some(({ event, approval }) => event === 'expired' && approval === over);
+      return records.some(({ event, approval }) => event === 'expired' && approval?._id === over);
     });
 
     const race = { race: { fork: { compete: true, branches: [act, { pause: { wait: 'PT1S' } }] } } };

@@ -75,7 +75,7 @@ function actingAs({ send }: Pick<ReturnType<typeof approvalCaller>, 'send'>) {
 async function auditOf(gateway: Gateway, approval: string): Promise<readonly Record<string, unknown>[]> {
   const reply = await gateway.send({ role: 'admin', target: '/audit?limit=200' });
   const { list } = reply.json() as { readonly list: readonly Record<string, unknown>[] };
-  return list.filter((record) => record['approval'] === approval);
+  return list.filter((record) => (record['approval'] as { readonly _id: string } | undefined)?._id === approval);
 }
 
 function suiteOf(store: TestStore): void {

@@ -99,8 +99,10 @@ describe('creating', () => {
       nextRunAt: '2026-03-02t00:00:00z',
       repeatInterval: '5 minutes',
     };
-    const { _id, data, ...document } = await created(given);
+    const { _id, data, warnings, ...document } = await created(given);
     assert.notEqual(_id, 'mine');
+    const detail = 'names no workflow that exists and has a release: the automation is not due';
+    assert.deepEqual(warnings, [{ pointer: '/data/workflowId', detail }]);
     const { lastUpdated, ...rest } = data;
     assert.deepEqual(rest, {
       scheduleFrom: '2026-03-02T00:00:00.000Z',

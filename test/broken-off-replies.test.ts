@@ -54,8 +54,11 @@ function read(
   });
 }
 
-for (const secure of [false, true]) {
-  const gateway = await started(owner, far.url, secure ? { tls } : {});
+// All are started before the first test: a hook of the file may run as soon as no test is left.
+const gateways = await Promise.all(
+  [false, true].map(async (secure) => ({ secure, gateway: await started(owner, far.url, secure ? { tls } : {}) })),
+);
+for (const { secure, gateway } of gateways) {
   for (const version of ['1.0', '1.1']) {
     test(`R54: a long reply that breaks off ends with a reset over HTTP/${version}${secure ? ' and TLS' : ''}`, async () => {
       const { text, ended } = await read(gateway, { secure, version });

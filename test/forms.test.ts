@@ -246,7 +246,7 @@ eachStore((store) => {
     await until('the records are stored', async () => {
       const reply = await gateway.send({ role: 'admin', target: '/audit?limit=1000' });
       const { list } = reply.json() as { readonly list: readonly AuditRecord[] };
-      found = list.filter((record) => record.form?.id === 'audited');
+      found = list.filter((record) => record.form?._id === 'audited');
       return found.length === 2;
     });
     assert.deepEqual(

@@ -72,7 +72,7 @@ async function lossStage(owner: Owner, store: TestStore) {
       let code: string | undefined;
       await until(`${id} is skipped`, async () => {
         const { list } = (await send('ann', 'GET', '/audit?limit=1000')).json() as { readonly list: readonly Skipped[] };
-        code = list.find((each) => each.event === 'skipped' && each.automation?._id === id && each.code !== undefined)?.code;
+        code = list.find((each) => each.event === 'skipped' && each.automation?._id === id && each.code !== 'running')?.code;
         return code !== undefined;
       });
       return code;

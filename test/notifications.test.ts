@@ -165,7 +165,7 @@ test('a reload takes new receivers, new events and new secrets, and wakes one th
   assert.ok(list.every(({ receiver }) => receiver === later.far.authority));
 });
 
-test('an adapter instance that goes down and comes back is an event each time', async (t) => {
+test('an adapter instance that goes down and comes back is an event and a line in the log each time', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const port = await closedPort();
   const options = settings([[receiver, ['orchestration-gateway.adapter.*.v1']]]);
@@ -183,6 +183,15 @@ test('an adapter instance that goes down and comes back is an event each time', 
   await reloadWith(gateway, { ...options, adapters: [{ ...down, url: far.url }] });
   const [, second] = await receiver.has(2);
   assert.deepEqual([second?.type, second?.data['state']], ['orchestration-gateway.adapter.up.v1', 'online']);
+  const lines = gateway.stderr.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  const told = lines.filter(({ msg }) => String(msg).startsWith('an adapter instance is o'));
+  assert.deepEqual(
+    told.map(({ level, msg, adapter }) => [level, msg, adapter]),
+    [
+      ['warn', 'an adapter instance is offline', 'Down'],
+      ['info', 'an adapter instance is online again', 'Down'],
+    ],
+  );
 });
 
 test('no answer and no log line has the path, the query or the secret of a receiver', async (t) => {

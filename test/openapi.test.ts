@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Compile } from 'typebox/schema';
+import { skipCodes } from '../src/automations/last-skip.ts';
 import { errorCodes } from '../src/base/error-codes.ts';
 import type { Content, OpenApiDocument } from '../src/http/documentation/openapi-document.ts';
 import { statusesOf } from '../src/http/documentation/openapi-errors.ts';
@@ -259,6 +260,10 @@ describe('the OpenAPI document', () => {
       'list[].lastRunAt': 'date-time',
       'list[].nextRunAt': 'date-time',
       'list[].repeatInterval': 'string',
+      'list[].lastSkip': 'object',
+      'list[].lastSkip.due!': 'date-time',
+      'list[].lastSkip.code!': skipCodes.join(' '),
+      'list[].lastSkip.reason!': 'string',
       'total!': 'integer',
       'skip!': 'integer',
       'limit!': 'integer',

@@ -71,3 +71,11 @@ test('pages of tasks with long names have fewer rows and a cursor', async () => 
   const metrics = await gateway.send({ target: '/metrics', role: 'readonly' });
   assert.match(metrics.text, /gateway_limit_reached_total\{limit="page"\} [1-9]/u);
 });
+
+test('a request with too long a body is 413, and the metric of limits counts it', async () => {
+  const headers = { 'Content-Type': 'application/cloudevents+json' };
+  const reply = await gateway.send({ method: 'POST', target: '/events', role: 'admin', headers, body: 'x'.repeat(300_000) });
+  assert.equal(reply.status, 413, reply.text);
+  const metrics = await gateway.send({ method: 'GET', target: '/metrics', role: 'admin' });
+  assert.match(metrics.text, /gateway_limit_reached_total\{limit="request-body"\} [1-9]/u);
+});

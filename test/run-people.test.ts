@@ -59,7 +59,7 @@ eachStore((store) => {
     assert.deepEqual([...far.arrived], [['one', 1]]);
     assert.deepEqual(involvedIn(ended), ['ann: author workflow event', 'bob: workflow', 'otto: starter']);
     const audit = await send('ann', 'GET', '/audit?limit=1000');
-    assert.match(audit.text, /"workflow":\{"id":"lab\.one"\}/u, 'the take is on record');
+    assert.match(audit.text, /"workflow":\{"_id":"lab\.one","name":"lab\.one"\}/u, 'the take is on record');
     assert.match(audit.text, /"code":"delegation-lost"/u, 'the refusal is on record');
   });
 

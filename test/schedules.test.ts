@@ -52,7 +52,7 @@ function gatewayOn(
     audit: { record: ({ due, detail }) => void skipped.set(due, detail) },
     clock,
     log: noLog,
-    watcher: { decided() {} },
+    watcher: { started() {}, skipped() {} },
   };
   const scheduler = createScheduler({ ...usual, ...changed(usual), database, retention: 30 * day });
   t.after(async () => {
@@ -312,7 +312,7 @@ eachStore((store) => {
 
   test('an automation whose run is refused is skipped with the reason, and the next time is decided again', async (t) => {
     const gateway = await opened(t, store, '2026-05-01T00:00Z', () => ({
-      start: async () => ({ refused: 'The user does not exist any more.' }),
+      start: async () => ({ refused: 'The user does not exist any more.', code: 'person-gone' }),
     }));
     const id = await created(gateway, { name: 'a', nextRunAt: '2026-05-01T00:00Z', repeatInterval: '1 hour' });
     await gateway.scheduler.round();

@@ -490,7 +490,22 @@ test('readers see *** in place of a placeholder, and a child run has the placeho
 test('a document is refused when it is stored: for who stores it, for its id, and for a secret that it does not list', async () => {
   const asking = [http('get', { uri: `${tickets.url}/api/`, authentication: { bearer: { token: jq('$secrets.token') } } })];
   const refusals: readonly (readonly [string, object, RegExp])[] = [
-    ['mallory', documentOf(asking), /uses the secret \\"token\\", which does not have mallory among its writers/u],
+    [
+      'mallory',
+      documentOf(asking),
+      /uses the secret \\"token\\", which does not exist, or does not have mallory among its writers/u,
+    ],
+    ['mallory', documentOf(asking, { namespace: 'lab' }), /"token\\", which does not exist, or does not have mallory/u],
+    [
+      'mallory',
+      documentOf([{ a: { set: { b: 1 } } }], { use: ['unknown'] }),
+      /"unknown\\", which does not exist, or does not have mallory/u,
+    ],
+    [
+      'ada',
+      documentOf([{ a: { set: { b: 1 } } }], { use: ['unknown'] }),
+      /"unknown\\", which does not exist, or does not have ada/u,
+    ],
     ['ada', documentOf(asking, { namespace: 'lab' }), /uses the secret \\"token\\", which is not for the workflow lab\.w/u],
     ['ada', documentOf(asking, { use: [] }), /uses the secret \\"token\\", which is not listed in use\.secrets/u],
   ];

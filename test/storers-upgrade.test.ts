@@ -20,7 +20,7 @@ eachStore((store) => {
     const ids = await Promise.all(['known', 'renamed', 'old'].map((name) => automation(name)));
     await until('all is on record', async () => {
       const audit = await send('ann', 'GET', '/audit?limit=1000');
-      return [...audit.text.matchAll(/"workflow":\{"id":"lab/gu)].length === 4;
+      return [...audit.text.matchAll(/"workflow":\{"_id":"lab/gu)].length === 4;
     });
     await gateway.stop();
     const database = await store.open(t, options);

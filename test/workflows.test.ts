@@ -249,10 +249,10 @@ eachStore((store) => {
     let found: readonly AuditRecord[] = [];
     await until('the records are stored', async () => {
       const { list } = (await call(gateway, { target: '/audit?limit=1000' })).json() as { readonly list: readonly AuditRecord[] };
-      found = list.filter(({ workflow }) => workflow?.id === 'lab.audited');
+      found = list.filter(({ workflow }) => workflow?._id === 'lab.audited');
       return found.length === 2;
     });
-    const workflow = { id: 'lab.audited', version: '1.0.0' };
+    const workflow = { _id: 'lab.audited', name: 'lab.audited', version: '1.0.0' };
     assert.deepEqual(
       found.map((record) => [record.principal, record.route, record.workflow]),
       [

@@ -4,6 +4,16 @@
  */
 import { fileURLToPath } from 'node:url';
 
+/** Where npm runs on an older Node.js than the gateway, one line says which of the two runs what. This script has that of the gateway already. */
+function sayWhatRuns() {
+  const [, version, major] = /node\/(v(\d+)\S*)/u.exec(process.env['npm_config_user_agent'] ?? '') ?? [];
+  if (version === undefined || Number(major) >= 26) return;
+  console.log(
+    `npm runs on Node.js ${version}, which is enough to install. The gateway runs on node_modules/.bin/node (${process.version}).`,
+  );
+}
+
+if (process.env['npm_lifecycle_event'] === 'prepare') sayWhatRuns();
 try {
   const { build } = await import('vite');
   await build({ configFile: fileURLToPath(new URL('../console/vite.config.ts', import.meta.url)) });

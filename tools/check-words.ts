@@ -28,6 +28,8 @@ for (const file of new Set(listed.stdout.split('\0'))) {
 }
 if (paths.length === 0) for (const { commit, problem } of await commitProblems()) say(commit, problem);
 if (problems > 0) {
-  console.log(`\n${problems} problems. Write a named subject, an active verb, the standard term (CONTRIBUTING.md, "Words").`);
+  console.log(
+    `\n${problems === 1 ? '1 problem' : `${problems} problems`}. Write a named subject, an active verb, the standard term (CONTRIBUTING.md, "Words").`,
+  );
   process.exitCode = 1;
 }

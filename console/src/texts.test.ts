@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { flatSchema, shownText, typedJson } from './schema-form.ts';
 import { stepsIn } from './steps.ts';
-import { errorKind, indentedJson, memberText, seenText, taskNames } from './texts.ts';
+import { countText, errorKind, indentedJson, memberText, seenText, taskNames } from './texts.ts';
 
 const unusual = ['{', '}', '[', ']', ',', ':', '"', '\\', '\n'];
 const name = fc.oneof(fc.string({ maxLength: 8 }), fc.constantFrom(...unusual)).filter((text) => text !== '__proto__');
@@ -142,4 +142,11 @@ test('each character that shows nothing is shown by its number: ignorable ones, 
 test('a task has its names, and an error the last part of its type', () => {
   assert.deepEqual(taskNames('/do/0/all/do/1/a~1b'), ['all', 'a/b']);
   assert.equal(errorKind('urn:orchestration-gateway:errors:outcome-unknown'), 'outcome-unknown');
+});
+
+test('a counted word is in the singular for one alone', () => {
+  assert.deepEqual(
+    [0, 1, 2].map((count) => countText(count, 'error')),
+    ['0 errors', '1 error', '2 errors'],
+  );
 });

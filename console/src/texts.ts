@@ -7,6 +7,11 @@ export function timeText(at: string): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
+/** `1 error`, `2 errors`. */
+export function countText(count: number, one: string): string {
+  return `${count} ${one}${count === 1 ? '' : 's'}`;
+}
+
 /** `in 3 h`, `5 min ago`. */
 export function fromNowText(at: string, now = Date.now()): string {
   const difference = Date.parse(at) - now;

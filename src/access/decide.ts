@@ -15,7 +15,7 @@ const allowedBy = new Map<Role | undefined, Decision>(
 export function decide({ principal, roles }: { readonly principal: Principal; readonly roles: readonly Role[] }): Decision {
   const allowed = allowedBy.get(roles.find((role) => principal.roles.includes(role)));
   if (allowed !== undefined) return allowed;
-  const has = principal.roles.length === 0 ? 'you have no role' : `you have ${principal.roles.join(', ')}`;
+  const has = principal.roles.length === 0 ? 'you have no role' : `you have ${[...new Set(principal.roles)].join(', ')}`;
   const least = leastFirst.find((role) => roles.includes(role));
   if (least === undefined) return { allowed: false, reason: `No role allows this; ${has}.` };
   const needed = roles.length === 1 ? `the role ${least}` : `one of the roles ${roles.join(', ')}`;

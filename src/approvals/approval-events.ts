@@ -45,28 +45,41 @@ function calledBy(call: NonNullable<Approval['call']>) {
     : { route, adapter: call.adapter, method, path: withMaskedQuery(call.path) };
 }
 
+/** What people decide about, for the audit log. */
+export function approvalName({ call, message }: Pick<Approval, 'call' | 'message'>): string | undefined {
+  if (call === undefined) return message;
+  const { method, path } = calledBy(call);
+  return `${method} ${path}`;
+}
+
 export function sourceOf(id: string): string {
   return `/approvals/${id}`;
 }
 
+function adapterOf({ call }: Pick<Approval, 'call'>): string | undefined {
+  return call !== undefined && 'adapter' in call ? call.adapter : undefined;
+}
+
 /** What the audit log holds of a grant that counts no more. */
-export function withdrawalFacts({ id, task, call }: Approval, { principal, withdrawn }: ApprovalDecision): AuditFacts {
+export function withdrawalFacts({ id, task, ...about }: Approval, { principal, withdrawn }: ApprovalDecision): AuditFacts {
   return {
     event: 'withdrawn',
     approval: id,
+    approvalName: approvalName(about),
     run: task?.run,
-    adapter: call !== undefined && 'adapter' in call ? call.adapter : undefined,
+    adapter: adapterOf(about),
     detail: `The grant of ${principal.username} counts no more: ${withdrawn?.reason ?? ''}`,
   };
 }
 
 /** What the audit log holds of an approval that ended without a use. */
-export function expiryFacts({ id, task, call }: Approval): AuditFacts {
+export function expiryFacts({ id, task, ...about }: Approval): AuditFacts {
   return {
     event: 'expired',
     approval: id,
+    approvalName: approvalName(about),
     run: task?.run,
-    adapter: call !== undefined && 'adapter' in call ? call.adapter : undefined,
+    adapter: adapterOf(about),
     detail: 'The approval was not used in time, or its run no longer waits for it.',
   };
 }

@@ -117,7 +117,7 @@ export function notApprover({ rules }: Approval): Obstacle {
 }
 
 function namesOf({ roles, groups }: Approvers): string {
-  return [...roles, ...groups].join(', ');
+  return [...new Set([...roles, ...groups])].join(', ');
 }
 
 /** A sentence for each rule that the known people cannot satisfy. */

@@ -54,6 +54,10 @@ export interface AuditFacts {
   readonly form?: { readonly id: string } | undefined;
   /** The id of the approval that the call asked for or used, that the request decided, or that expired. */
   readonly approval?: string | undefined;
+  /** What people decide about there: method and address of the call, or the question. */
+  readonly approvalName?: string | undefined;
+  /** Why a person decided so, in that person's words. */
+  readonly reason?: string | undefined;
   /** Of an entry of the kind `proof`, and of the intent that uses an approval. Readers of the log do not see it. */
   readonly proof?: ApprovalFact | undefined;
   readonly decision?: 'allowed' | 'denied' | undefined;

@@ -110,7 +110,7 @@ export async function createAuditLog(options: AuditLogOptions): Promise<AuditLog
   const writer = withinSize(chainWriter, { maxSize, round: createPruningRound(pruning), monotonic: () => clock.monotonic() });
   const queue = new EntryQueue({
     writer,
-    droppedEntry: (count) => entryOf(clock, 'record', 0, { event: 'dropped', detail: `${count} records were not kept` }),
+    droppedEntry: (count) => entryOf(clock, 'record', 0, { event: 'dropped', detail: lossText(count) }),
     refusedEntry: ({ call, key }) => {
       const facts = { event: 'request', outcome: 'refused', code: 'audit-unavailable' } as const;
       return entryOf(clock, 'outcome', call, facts, key && { kind: 'release' });
@@ -228,4 +228,8 @@ function failureLog(
       written();
     },
   };
+}
+
+function lossText(count: number): string {
+  return count === 1 ? '1 record was not kept' : `${count} records were not kept`;
 }

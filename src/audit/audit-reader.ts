@@ -7,8 +7,25 @@ import { createAuditReadingStore } from './audit-reading-store.ts';
 import { type AuditVerdict, type VerificationOptions, type VerifyApprovals, verifyAudit } from './audit-verification.ts';
 import { inProgressSince } from './calls-in-progress.ts';
 
+/** What a record is about. Where an object has no name of its own, its `_id` is the name. */
+interface RecordedObject {
+  readonly _id: string;
+  readonly name: string;
+}
+
+interface RecordedObjects {
+  readonly automation?: RecordedObject | undefined;
+  readonly workflow?: (RecordedObject & Omit<NonNullable<AuditFacts['workflow']>, 'id'>) | undefined;
+  readonly form?: RecordedObject | undefined;
+  readonly approval?: RecordedObject | undefined;
+  /** It has the name of its automation. */
+  readonly run?: RecordedObject | undefined;
+}
+
 /** One call or event as shown to readers: the intent and its outcome in one record. */
-export interface AuditRecord extends Omit<AuditFacts, 'links' | 'proof'> {
+export interface AuditRecord
+  extends Omit<AuditFacts, 'links' | 'proof' | 'approvalName' | 'workflow' | 'form' | 'approval' | 'run'>,
+    RecordedObjects {
   /** `CHAIN/SEQ`, as in the output of `audit verify`. For one of several records in an entry, `CHAIN/SEQ.INDEX`. */
   readonly id: string;
   /** The time of recording: for a state-changing call before it left, for everything else when it ended. ISO 8601, UTC. */
@@ -130,10 +147,15 @@ function matches(record: AuditRecord, { principal, adapter, address, outcome, vi
   return (
     (via === undefined || isOf(record, via)) &&
     (outcome === undefined || record.outcome === outcome) &&
-    (address === undefined || record.address?.includes(address) === true) &&
+    (address === undefined || textsOf(record).some((text) => text?.includes(address))) &&
     hasName(record.principal, principal) &&
     hasName(record.adapter, adapter)
   );
+}
+
+/** Where a reader looks for a device or a path. A change has the names of its objects; an approval has that of its call. */
+function textsOf({ address, automation, workflow, form, approval, run }: AuditRecord): readonly (string | undefined)[] {
+  return [address, ...[automation, workflow, form, approval, run].flatMap((one) => [one?._id, one?.name])];
 }
 
 function hasName(name: string | undefined, wanted: string | undefined): boolean {
@@ -169,5 +191,26 @@ function recordOf(entry: ChainedEntry, later: readonly ChainedEntry[], mayBeInPr
 }
 
 function shownAs(id: string, at: number, { links: _links, proof: _proof, ...facts }: AuditFacts): AuditRecord {
-  return { id, time: new Date(at).toISOString(), ...facts };
+  const { approvalName, workflow, form, approval, run, ...shown } = facts;
+  return {
+    id,
+    time: new Date(at).toISOString(),
+    ...shown,
+    ...objectsOf({ approvalName, workflow, form, approval, run, ...shown }),
+  };
+}
+
+function objectsOf({ automation, workflow, form, approval, approvalName, run, verb, address }: Omit<AuditFacts, 'event'>) {
+  return {
+    ...(workflow && {
+      workflow: { _id: workflow.id, name: workflow.id, version: workflow.version, tombstone: workflow.tombstone },
+    }),
+    ...(form && { form: { _id: form.id, name: form.id } }),
+    ...(approval !== undefined && { approval: { _id: approval, name: approvalName ?? callName(verb, address) ?? approval } }),
+    ...(run !== undefined && { run: { _id: run, name: automation?.name ?? run } }),
+  } satisfies RecordedObjects;
+}
+
+function callName(verb: string | undefined, address = ''): string | undefined {
+  return verb === undefined ? undefined : `${verb} ${address}`;
 }

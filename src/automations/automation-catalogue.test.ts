@@ -33,7 +33,11 @@ eachStore((store) => {
       asksAuthors: () => false,
     });
     const list = async (principal: Principal, query: string) => {
-      const { list, ...counts } = await catalogue.list({ principal, options: readListOptions(new URLSearchParams(query)) });
+      const {
+        list,
+        isCut: _,
+        ...counts
+      } = await catalogue.list({ principal, options: readListOptions(new URLSearchParams(query)) });
       return { names: list.map((text) => (JSON.parse(text) as Automation).name), ...counts };
     };
     assert.deepEqual(await list(admin, ''), { names: ['Audit', 'Backup', 'Certificates'], total: 3, skip: 0, limit: 100 });

@@ -15,7 +15,7 @@ import { resumeWord, steeringOf } from './steered-schedule.ts';
 import { timeZoneFault } from './time-zone.ts';
 
 /** An automation as a caller gives it, its timestamps with any offset. Fields that the gateway sets may be there, with any value. */
-export type GivenAutomation = Omit<Automation, '_id' | 'lastModifiedBy' | 'data'> & {
+export type GivenAutomation = Omit<Automation, '_id' | 'lastModifiedBy' | 'lastSkip' | 'data'> & {
   readonly data?: Omit<AutomationData, 'lastUpdated' | 'scheduleFrom'>;
 };
 

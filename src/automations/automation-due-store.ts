@@ -3,7 +3,7 @@ import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables.ts';
 import type { DueAutomation, DueAutomations } from './automation-due.ts';
 import { documentRows } from './automation-list-store.ts';
-import { automationOf, storedPeople } from './automation-row.ts';
+import { automationOf, skipText, storedPeople } from './automation-row.ts';
 import { keyOfTime, timeOf } from './run-facts.ts';
 import { workflowsAmong } from './workflow-lookup-store.ts';
 
@@ -27,7 +27,7 @@ export function createDueAutomations({ query, read }: Pick<Database, 'query' | '
     moveOn: (all) =>
       query.transaction().execute(async (transaction) => {
         let moved = 0;
-        for (const { found, next, startedAt } of all) {
+        for (const { found, next, startedAt, skip } of all) {
           const { key, automation } = found;
           if (startedAt !== undefined)
             await transaction
@@ -37,7 +37,7 @@ export function createDueAutomations({ query, read }: Pick<Database, 'query' | '
               .execute();
           const { numUpdatedRows } = await transaction
             .updateTable('automation')
-            .set({ next_run_at_key: keyOfTime(next) })
+            .set({ next_run_at_key: keyOfTime(next), ...(skip !== undefined && { last_skip: skipText(skip) }) })
             .where('id', '=', key)
             .where('next_run_at_key', '=', keyOfTime(automation.nextRunAt))
             .executeTakeFirstOrThrow();

@@ -1,5 +1,6 @@
 import type { Automation } from './automation.ts';
 import type { AutomationPeople } from './automation-people.ts';
+import type { LastSkip } from './last-skip.ts';
 
 /** An automation that is due. */
 export interface DueAutomation {
@@ -19,6 +20,8 @@ export interface NextRun {
   readonly next: string | null;
   /** Its new `lastRunAt`; undefined: no run began. */
   readonly startedAt: string | undefined;
+  /** Its new `lastSkip`; undefined: the one that it has stays. */
+  readonly skip: LastSkip | undefined;
 }
 
 /** The automations by their `nextRunAt`. Only those count whose workflow exists, and whose authors are known and may have named it. */

@@ -7,7 +7,7 @@ import { automationOf, documentText } from './automation-row.ts';
 /** Documents of an export that are in memory at a time; one is 1 MiB at most. */
 const exportedAtOnce = 50;
 
-/** Every document of one moment in alphabetical order, as JSON texts. The transaction ends with the generator. */
+/** Every document of one moment in alphabetical order, as JSON texts without `lastSkip`, which an import ignores. The transaction ends with the generator. */
 export async function* exportAutomations({
   read,
   dialect,
@@ -27,7 +27,7 @@ export async function* exportAutomations({
         .execute();
       const end = rows.at(-1);
       if (end === undefined) return;
-      yield rows.map((row) => documentText(automationOf(row)));
+      yield rows.map((row) => documentText({ ...automationOf(row), lastSkip: undefined }));
       last = end;
     }
   } finally {

@@ -1,5 +1,6 @@
 import type { NamedPrincipal } from '#access/people.ts';
 import type { Automation } from './automation.ts';
+import type { LastSkip } from './last-skip.ts';
 
 /**
  * Who answers for what an automation does. People run an automation who could not make its calls themselves. So each call of its runs must be
@@ -129,6 +130,11 @@ export function decidingChanges(current: Automation | undefined, next: Automatio
   return [...new Set([...fields, ...(isScheduled ? ['the schedule'] : [])])];
 }
 
+/** The last skip after a write: gone where the write changes what runs or when, since its reason may be gone too. */
+export function keptSkip(current: Automation | undefined, next: Automation): LastSkip | undefined {
+  return current?.lastSkip !== undefined && decidingChanges(current, next).length === 0 ? current.lastSkip : undefined;
+}
+
 /** After `principal` took the automation over: it is the author of every field, and the scheduler. */
 export function peopleAfterTake(
   people: AutomationPeople,
@@ -189,7 +195,8 @@ function scheduleText(automation: Automation | undefined): string {
   return JSON.stringify([nextRunAt, repeatInterval, data.cron, data.timeZone, data.scheduleFrom]);
 }
 
-function isScheduled({ nextRunAt, repeatInterval, data = {} }: Automation): boolean {
+/** Whether it has a schedule, which may be paused. */
+export function isScheduled({ nextRunAt, repeatInterval, data = {} }: Automation): boolean {
   return nextRunAt !== undefined || repeatInterval !== undefined || data.cron !== undefined;
 }
 

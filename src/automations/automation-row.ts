@@ -2,6 +2,7 @@ import type { Tables } from '#database/tables.ts';
 import { parseExact } from '#json/exact-json.ts';
 import { type Automation, type AutomationData, type TextField, textFields, textOf } from './automation.ts';
 import { type AutomationPeople, noPeople } from './automation-people.ts';
+import type { LastSkip } from './last-skip.ts';
 import { keyOfTime, timeOf } from './run-facts.ts';
 import { exactKey, sortKey } from './sort-key.ts';
 
@@ -44,6 +45,7 @@ export function rowOf(
     held: Number(isHeld),
     next_run_given_key: keyOfTime(givenNext),
     schedule_from: automation.data?.scheduleFrom ?? null,
+    last_skip: skipText(automation.lastSkip),
     description_start: isCut ? description.slice(0, descriptionStart) : description,
     description_key: isCut ? description : null,
   };
@@ -57,7 +59,14 @@ interface RowFacts {
 }
 
 /** What a document is made of. A member that has a column of its own is not in `document`. */
-export const documentColumns = ['document', 'people', 'last_run_at_key', 'next_run_at_key', 'schedule_from'] as const;
+export const documentColumns = [
+  'document',
+  'people',
+  'last_run_at_key',
+  'next_run_at_key',
+  'schedule_from',
+  'last_skip',
+] as const;
 
 type DocumentRow = Pick<Tables['automation'] & Tables['automation_text'], (typeof documentColumns)[number]>;
 
@@ -67,6 +76,7 @@ export function automationOf({
   last_run_at_key: last,
   next_run_at_key: next,
   schedule_from: scheduleFrom,
+  last_skip: skip,
 }: DocumentRow): Automation {
   const owned = parseDocument(document);
   const automation = {
@@ -74,8 +84,13 @@ export function automationOf({
     ...(scheduleFrom !== null && { data: { ...owned.data, scheduleFrom } }),
     ...(last !== null && { lastRunAt: timeOf(last) }),
     ...(next !== null && { nextRunAt: timeOf(next) }),
+    ...(skip !== null && { lastSkip: JSON.parse(skip) as LastSkip }),
   };
   return withNames(automation, storedPeople(people));
+}
+
+export function skipText(skip: LastSkip | undefined): string | null {
+  return skip === undefined ? null : JSON.stringify(skip);
 }
 
 export function storedPeople(text: string | null): AutomationPeople {
@@ -96,7 +111,16 @@ export function parseDocument(text: string): Automation {
 }
 
 /** The JSON text of an automation: the fields in one order, no white space. The same document gives the same text. */
-export function documentText({ _id, name, data, lastModifiedBy, lastRunAt, nextRunAt, repeatInterval }: Automation): string {
+export function documentText({
+  _id,
+  name,
+  data,
+  lastModifiedBy,
+  lastRunAt,
+  nextRunAt,
+  repeatInterval,
+  lastSkip,
+}: Automation): string {
   return JSON.stringify({
     _id,
     name,
@@ -105,6 +129,7 @@ export function documentText({ _id, name, data, lastModifiedBy, lastRunAt, nextR
     lastRunAt,
     nextRunAt,
     repeatInterval,
+    lastSkip,
   } satisfies Record<keyof Automation, unknown>);
 }
 
@@ -139,7 +164,7 @@ export function taggedText(automation: Automation): string {
   return documentText({ ...rest, ...(!isEmpty && { data }) });
 }
 
-function owned({ lastRunAt: _last, nextRunAt: _next, data, ...rest }: Automation): Automation {
+function owned({ lastRunAt: _last, nextRunAt: _next, lastSkip: _skip, data, ...rest }: Automation): Automation {
   if (data === undefined) return rest;
   const { scheduleFrom: _from, owner: _owner, scheduledBy: _scheduledBy, ...kept } = data;
   return { ...rest, data: kept };

@@ -2,6 +2,7 @@ import { type JsonSchema, Type } from '#base/json-schema.ts';
 import { namedObject } from '#json/closed-object.ts';
 import { longestInput } from './automation-input.ts';
 import { cronForm } from './cron.ts';
+import { skipCodes } from './last-skip.ts';
 import { repeatIntervalForm } from './repeat-interval.ts';
 
 /** Limits of a document. A PostgreSQL index row has at most 2,704 bytes, which limits the texts that a listing can be sorted by. */
@@ -72,13 +73,32 @@ const dataWith = (title: string, set: Readonly<Record<'lastUpdated' | 'owner' | 
   Type.Optional(namedObject(title, { gbac, ...optional(set), ...optional(dataFields) }));
 const setAs = (time: Time) => ({ lastUpdated: lastUpdatedAs(time), scheduleFrom: scheduleFromAs(time) });
 
-/** An automation as it is listed. */
-export const automationSchema = namedObject('Automation', {
+const lastSkip = namedObject('AutomationSkip', {
+  due: keptTime('The due time.'),
+  code: Type.Enum([...skipCodes]),
+  reason: Type.String({ description: 'The same in a sentence.' }),
+});
+const warning = namedObject('AutomationWarning', {
+  pointer: Type.String({ description: 'JSON pointer into the automation; empty: all of it.' }),
+  detail: Type.String(),
+});
+
+const automationFields = {
   _id: id,
   name,
   data: dataWith('AutomationData', { ...setAs(keptTime), ...people }),
   lastModifiedBy: Type.Optional(lastModifiedBy),
   ...optional(fieldsWith(keptTime)),
+  lastSkip: Type.Optional(lastSkip),
+};
+
+/** An automation as it is listed. */
+export const automationSchema = namedObject('Automation', automationFields);
+
+/** An automation as a write of it is answered. */
+export const storedAutomationSchema = namedObject('StoredAutomation', {
+  ...automationFields,
+  warnings: Type.Optional(Type.Array(warning, { description: 'Why its schedule can begin no run.' })),
 });
 
 /** A line of an import, which keeps fields that the gateway sets otherwise. It does not say who answers for what it holds. */

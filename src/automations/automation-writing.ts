@@ -6,6 +6,7 @@ import { mayEdit } from './automation-access.ts';
 import { modifierName, refuseTooLarge } from './automation-document.ts';
 import {
   type AutomationPeople,
+  keptSkip,
   noPeople,
   peopleAfterPause,
   peopleAfterResume,
@@ -62,7 +63,8 @@ export function createWriting({ clock, ...needs }: WritingNeeds) {
   };
   return async (writer: AutomationWriter, writing: Writing): Promise<AutomationState> => {
     const { principal, stored, givenNext } = writing;
-    const next = documentOf(writing);
+    const written = documentOf(writing);
+    const next = { ...written, lastSkip: keptSkip(writing.stored?.automation, written) };
     const workflowId = next.data?.workflowId;
     // A workflow that appears after this look is one that the automation named before.
     const exists = workflowId === undefined || (await writer.workflowsAmong([workflowId])).has(workflowId);
@@ -106,7 +108,8 @@ export function createTaking({ whyNotWriter, refuseAuthor }: Omit<DelegationNeed
     writer: AutomationWriter,
     { principal, stored }: { readonly principal: Principal; readonly stored: StoredAutomation },
   ): Promise<AutomationState> => {
-    const { automation, givenNext, people } = stored;
+    const { givenNext, people } = stored;
+    const { lastSkip: _skip, ...automation } = stored.automation;
     const workflowId = automation.data?.workflowId;
     const taken = peopleAfterTake(people, { automation, by: principal });
     if (workflowId === undefined) return put(writer, automation, { givenNext, people: { ...taken, isUnconfirmed: false } });

@@ -1,3 +1,5 @@
+import type { LastSkip } from './last-skip.ts';
+
 /** An automation as the catalogue lists it (docs/reference/http-api.md). A field without a value is absent, never null. */
 export interface Automation {
   readonly _id: string;
@@ -9,6 +11,8 @@ export interface Automation {
   readonly nextRunAt?: string;
   /** `<count> <unit>`; absent means not repeated. */
   readonly repeatInterval?: string;
+  /** Its schedule writes it; the ETag does not cover it. */
+  readonly lastSkip?: LastSkip | undefined;
 }
 
 export interface AutomationData {

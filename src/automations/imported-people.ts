@@ -1,22 +1,24 @@
 import type { NamedPrincipal } from '#access/people.ts';
 import type { Automation } from './automation.ts';
 import { modifierName } from './automation-document.ts';
-import { type AutomationPeople, noPeople, peopleAfterWrite } from './automation-people.ts';
+import { type AutomationPeople, keptSkip, noPeople, peopleAfterWrite } from './automation-people.ts';
 import { ownedText } from './automation-row.ts';
 import type { AutomationWriter, StoredAutomation } from './automation-store.ts';
+import type { LastSkip } from './last-skip.ts';
 
 /** Who answers for the documents of an import, and who changed them last. Their lines do not say it. */
 interface ImportedPeople {
   /** Call it for all documents before the stored ones are removed. */
   judge(batch: readonly Automation[]): Promise<void>;
   of(automation: Automation): AutomationPeople;
-  /** The document with its `lastModifiedBy`. */
+  /** The document with its `lastModifiedBy` and `lastSkip`. */
   modified(automation: Automation): Automation;
 }
 
 interface Judged {
   readonly people: AutomationPeople;
   readonly lastModifiedBy: string | undefined;
+  readonly lastSkip: LastSkip | undefined;
 }
 
 export function createImportedPeople(writer: AutomationWriter, importer: NamedPrincipal | undefined): ImportedPeople {
@@ -34,8 +36,8 @@ export function createImportedPeople(writer: AutomationWriter, importer: NamedPr
     },
     of: ({ _id }) => judged.get(_id)?.people ?? noPeople,
     modified({ lastModifiedBy: _by, ...automation }) {
-      const lastModifiedBy = judged.get(automation._id)?.lastModifiedBy;
-      return { ...automation, ...(lastModifiedBy !== undefined && { lastModifiedBy }) };
+      const { lastModifiedBy, lastSkip } = judged.get(automation._id) ?? {};
+      return { ...automation, lastSkip, ...(lastModifiedBy !== undefined && { lastModifiedBy }) };
     },
   };
 }
@@ -44,11 +46,12 @@ export function createImportedPeople(writer: AutomationWriter, importer: NamedPr
 function judgeLine(next: Automation, stored: StoredAutomation | undefined, importer: NamedPrincipal | undefined): Judged {
   const current = stored?.automation;
   const people = stored?.people ?? noPeople;
-  const lastModifiedBy = current?.lastModifiedBy;
-  if (current !== undefined && comparable(current) === comparable(next)) return { people, lastModifiedBy };
-  if (importer === undefined) return { people: noPeople, lastModifiedBy };
+  const kept = { lastModifiedBy: current?.lastModifiedBy, lastSkip: keptSkip(current, next) };
+  if (current !== undefined && comparable(current) === comparable(next)) return { people, ...kept };
+  if (importer === undefined) return { people: noPeople, ...kept };
   const written = peopleAfterWrite({ people, current, next, by: importer });
-  return { people: { ...written, isUnconfirmed: undefined }, lastModifiedBy: modifierName(importer.username) };
+  const lastModifiedBy = modifierName(importer.username);
+  return { ...kept, people: { ...written, isUnconfirmed: undefined }, lastModifiedBy };
 }
 
 /** What the line decides: all of the document but for the people. */

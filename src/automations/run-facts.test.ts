@@ -113,8 +113,8 @@ eachStore((store) => {
     await importOf(catalogue, [{ _id: 'a', name: 'a', nextRunAt: early, repeatInterval: '1 day' }]);
     const automation = await readOf(catalogue, 'a');
     const found = { key: exactKey('a'), automation, people: noPeople, written: early, due: Date.parse(early) };
-    assert.equal(await due.moveOn([{ found, next: late, startedAt: early }]), 1);
-    assert.equal(await due.moveOn([{ found, next: later, startedAt: undefined }]), 0);
+    assert.equal(await due.moveOn([{ found, next: late, startedAt: early, skip: undefined }]), 1);
+    assert.equal(await due.moveOn([{ found, next: later, startedAt: undefined, skip: undefined }]), 0);
     const { lastRunAt, nextRunAt } = await readOf(catalogue, 'a');
     assert.deepEqual([lastRunAt, nextRunAt], [early, late]);
     const stored = await createAutomationStore(database).read('a');

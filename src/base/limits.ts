@@ -4,6 +4,7 @@ export const limitNames = [
   'approval-message',
   'expression-output',
   'page',
+  'request-body',
   'event-data',
   'timeline',
   'open-approvals',

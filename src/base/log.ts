@@ -39,6 +39,8 @@ export interface LogFields {
   readonly workflow?: string | undefined;
   /** `_id` of an automation. */
   readonly automation?: string | undefined;
+  /** When an automation was due. ISO 8601. */
+  readonly due?: string | undefined;
   readonly address?: string | undefined;
   readonly file?: string | undefined;
   readonly reason?: string | undefined;
@@ -122,7 +124,7 @@ export function createLog(options: { readonly level: Level; readonly destination
 
 /** In the format of every other line. */
 function lostLine(count: number): string {
-  const reason = `${count} lines`;
+  const reason = count === 1 ? '1 line' : `${count} lines`;
   return `${JSON.stringify({ level: 'error', time: new Date().toISOString(), msg: 'lines of the log could not be written and are lost', reason })}\n`;
 }
 

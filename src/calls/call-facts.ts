@@ -35,6 +35,10 @@ export interface CallFacts {
   readonly form?: { readonly id: string } | undefined;
   /** The id of the approval that the call asked for or used, or that the request decided. */
   readonly approval?: string | undefined;
+  /** What that approval is about, for people. */
+  readonly approvalName?: string | undefined;
+  /** Why the person decides so. */
+  readonly reason?: string | undefined;
   /** The request id of the earlier call whose reply is the answer again. */
   readonly replays?: string | undefined;
   /** Why the request was refused, where no GatewayError says so. */

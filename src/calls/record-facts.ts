@@ -9,9 +9,9 @@ import { callOutcome, failureCode } from './call-outcome.ts';
 /** Characters of an address that are kept, and of texts from a caller that is not known. */
 const longestAddress = 8_192;
 const longestOfUnknown = 200;
-/** Characters of the sentence of a refusal that are kept. */
+/** Characters of the sentence of a refusal, and of a reason, that are kept. */
 const longestDetail = 500;
-/** Characters of an automation's name that are kept. */
+/** Characters of a name that are kept. */
 const longestName = 500;
 
 /** The members of CallRecord that a record is made of; importing the class would make a circle. */
@@ -44,7 +44,7 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 /** What is known before a call is made: who asks for what. Every record has the same members, so that JSON.stringify is quick. */
 export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writable<AuditFacts> {
   const { verb, address = origin.address, adapter, rule, workflow, run, via, form, approval } = call.facts;
-  const { automation, imported, repeatable, preview } = call.facts;
+  const { automation, imported, repeatable, preview, approvalName, reason } = call.facts;
   const { principal } = call;
   const known = principal.username !== '';
   return {
@@ -70,6 +70,8 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
     preview,
     form,
     approval,
+    approvalName: approvalName && call.mask(approvalName).slice(0, longestName),
+    reason: reason && call.mask(reason).slice(0, longestDetail),
     proof: undefined,
     decision: isDenied(call) ? 'denied' : 'allowed',
     rule,

@@ -63,9 +63,13 @@ function causeOf({ cause }: GatewayError): { readonly code: string; readonly mes
 function problemLines(words: string, errors: readonly { readonly pointer: string; readonly detail: string }[]): string {
   const isAboutOptions = errors.length > 0 && errors.every(({ pointer }) => pointer.startsWith('?'));
   if (isAboutOptions) return errors.map(({ pointer, detail }) => visible(`--${pointer.slice(1)} ${detail}`)).join('\n');
-  // The words have the only problem.
-  if (errors.length < 2) return visible(words);
-  return [visible(words), ...errors.map(({ pointer, detail }) => `  ${visible(`${pointer}: ${detail}`)}`)].join('\n');
+  const [first, second] = errors;
+  // The words may have the only problem already.
+  if (first === undefined || (second === undefined && words.includes(first.detail))) return visible(words);
+  return [
+    visible(words),
+    ...errors.map(({ pointer, detail }) => `  ${visible(pointer === '' ? detail : `${pointer}: ${detail}`)}`),
+  ].join('\n');
 }
 
 function loginFault({ kind, who }: Asked): string {

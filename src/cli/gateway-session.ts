@@ -28,6 +28,8 @@ export interface GatewaySession {
   readonly gateway: Gateway;
   /** What a failure of the client means for that person: a clause. */
   readonly wordsFor: (error: GatewayError) => string;
+  /** The address of a page of the console. */
+  readonly consoleLink: (page: string) => string;
 }
 
 /** Runs `work` with the gateway and the login that the options and the environment name. Resolves with the exit code. */
@@ -48,7 +50,8 @@ export async function withSession(
   }
   const wordsFor = (error: GatewayError): string => gatewayFault(error, { url, ...login });
   try {
-    return await work({ gateway: await gatewayAt(url, login.credentials), wordsFor });
+    const consoleLink = (page: string): string => `${url.origin}${url.pathname.replace(/\/$/u, '')}/console/${page}`;
+    return await work({ gateway: await gatewayAt(url, login.credentials), wordsFor, consoleLink });
   } catch (error) {
     if (error instanceof OutputFailed && error.readerLeft) return 0;
     complain(failureWords(error, wordsFor));

@@ -428,3 +428,42 @@ test('runs cancel prints the state of the run, and fails as long as the run is n
     assert.deepEqual([cancelled.code, cancelled.out], [code, `${status}\n`]);
   }
 });
+
+test('run --follow names each approval that the run waits for once, with its link', async (t) => {
+  const end = Promise.withResolvers<void>();
+  let looks = 0;
+  const gateway = await fakeGateway(t, {
+    [`GET /runs/${id}/events`]: (_request, response) => {
+      response.setHeader('Content-Type', 'text/event-stream');
+      response.write(`:\n\n${frames(event('workflow', 'started', '00.010'))}`);
+      void end.promise.then(() => response.end(`id: 2\ndata: ${event('workflow', 'completed', '09.000')}\n\n`));
+      return response;
+    },
+    'GET /approvals': ({ url }) => {
+      looks += 1;
+      if (looks === 3) end.resolve();
+      return url?.includes(`run=${id}`) === true && url.includes('status=waiting')
+        ? { list: [{ id: 'a1' }, ...(looks > 1 ? [{ id: 'a\u001b2' }] : [])] }
+        : { list: [] };
+    },
+  });
+  const { code, out, err } = await said(t, gateway, ['run', automation.name, '--follow'], { outputColumns: 40 });
+  assert.deepEqual([code, err], [0, '']);
+  const told = out.split('\n').filter((line) => line.startsWith('waiting for approval'));
+  assert.deepEqual(told, [
+    `waiting for approval a1: ${gateway.url}/console/approvals/a1`,
+    `waiting for approval a\\u001b2: ${gateway.url}/console/approvals/a%1B2`,
+  ]);
+});
+
+test('a command prints the only problem of a reply where its words do not have it', async (t) => {
+  const gateway = await fakeGateway(t, {
+    [`POST /automation_catalog/automations/${automation._id}/run`]: (_request, response) =>
+      problem(response, 403, 'forbidden', 'You may not make all of these calls.', [
+        { pointer: '/do/0/act', detail: 'orchestratorAction is missing' },
+      ]),
+  });
+  const { code, err } = await said(t, gateway, ['run', automation.name]);
+  assert.equal(code, 1);
+  assert.match(err, /may not make all of these calls\.\n {2}\/do\/0\/act: orchestratorAction is missing\n$/u);
+});

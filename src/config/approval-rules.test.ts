@@ -8,7 +8,7 @@ const hash = `$argon2id$v=19$m=8192,t=1,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
 function load(t: TestContext, rule: string): Promise<LoadedConfig> {
   const text = `access:
-  users: [{ username: ann, passwordHash: '${hash}', roles: [admin] }]
+  users: [{ username: ann, passwordHash: '${hash}', roles: [admin], groups: [board] }]
 approvals:
   - { name: freeze, approvers: { groups: [board] }, ${rule} }
 `;

@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import { notificationsSection } from './notifications-section.ts';
 import { outboundSection } from './outbound-section.ts';
 import { path } from './pem-shapes.ts';
+import { peopleSatisfyRules } from './people-checks.ts';
 import { approvalRuleList, rightsMatchAdapters } from './role-shapes.ts';
 import { duration, size } from './scalar-shapes.ts';
 import { secret } from './secret-shape.ts';
@@ -43,4 +44,5 @@ export const configShape: Shape<Config> = mapping(
     notifications: defaulted(notificationsSection, '[]', 'Receivers of events, as signed webhooks.'),
   },
   rightsMatchAdapters,
+  peopleSatisfyRules,
 );

@@ -10,6 +10,7 @@ function load(t: TestContext, roles: string, userRoles = '[noc]'): Promise<Loade
   const text = `access:
   users:
     - { username: ann, passwordHash: '${hash}', roles: ${userRoles} }
+    - { username: root, passwordHash: '${hash}', roles: [admin] }
   roles:
     ${roles}
 adapters:

@@ -13,6 +13,7 @@ const eventTypes: readonly string[] = [
   ...['requested', 'granted', 'rejected', 'withdrawn', 'used', 'expired'].map(
     (kind) => `orchestration-gateway.approval.${kind}.v1`,
   ),
+  'orchestration-gateway.occurrence.skipped.v1',
   ...['down', 'up'].map((kind) => `orchestration-gateway.adapter.${kind}.v1`),
 ];
 

@@ -36,7 +36,11 @@ test('ids of principals are read in the form that principals have', async (t) =>
   assert.deepEqual(config.access.blocked, ['ann', at('4711'), at('47 12')]);
   assert.deepEqual(config.access.persons, { 'Ann Miller': ['ann', 'robot'] });
   assert.deepEqual(config.access.groupRoles, { 'noc leads': ['engineering'] });
-  assert.deepEqual(warnings, []);
+  // The only admin of the file is blocked.
+  assert.deepEqual(
+    warnings.map(({ message }) => message),
+    ['no user and no client has the role admin: an admin has to come from an issuer'],
+  );
 });
 
 test('what is no id of a principal is a problem that shows the forms', async (t) => {

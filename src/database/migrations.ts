@@ -21,6 +21,7 @@ import { runPeople } from './migrations/0036-run-people.ts';
 import { automationPeople } from './migrations/0040-automation-people.ts';
 import { knownPersonTable } from './migrations/0045-known-persons.ts';
 import { runLimits } from './migrations/0046-run-limits.ts';
+import { lastSkips } from './migrations/0047-last-skips.ts';
 
 /** Every migration, in order, of every part of the store. A published one never changes: add the next number. */
 export const migrations: readonly Migration[] = [
@@ -46,4 +47,5 @@ export const migrations: readonly Migration[] = [
   automationPeople,
   knownPersonTable,
   runLimits,
+  lastSkips,
 ];

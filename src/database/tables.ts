@@ -96,6 +96,8 @@ interface AutomationTable {
   readonly last_updated_key: Uint8Array | null;
   /** 1: it is not due, because no person that may do so answers for it. */
   readonly held: number;
+  /** JSON text: `LastSkip`. */
+  readonly last_skip: string | null;
 }
 
 interface AutomationTextTable {

@@ -53,8 +53,10 @@ export class RequestScope implements CallContext, CallOrigin {
     readonly whenDraining: (callback: () => void) => () => void;
     readonly observers: AttemptObservers;
     readonly audit: AuditLog;
+    /** Replaces the values of secrets in what goes on record. */
+    readonly mask: ((text: string) => string) | undefined;
   }) {
-    const { request, found, clock, audit, observers } = options;
+    const { request, found, clock, audit, observers, mask } = options;
     this.#request = request;
     this.#response = options.response;
     this.#abortCallbacks = options.abortCallbacks;
@@ -68,7 +70,7 @@ export class RequestScope implements CallContext, CallOrigin {
     this.method = request.method ?? '';
     this.sourceAddress = options.sourceAddress;
     this.requestId = receivedRequestId(request.headers['x-request-id']) ?? newRequestId();
-    this.record = new CallRecord({ origin: this, audit, clock, observers });
+    this.record = new CallRecord({ origin: this, audit, clock, observers, ...(mask && { mask }) });
   }
 
   get trace(): TraceContext {

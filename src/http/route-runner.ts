@@ -55,7 +55,10 @@ export function createRouteRunner(options: RouteRunnerOptions): (route: Route) =
   return (route) => {
     const read = bodyReader(route);
     return (request) => {
-      serve(route, request, { ...options, read }).catch((thrown: unknown) => answerError(thrown, request, options.log));
+      serve(route, request, { ...options, read }).catch((thrown: unknown) => {
+        if (thrown instanceof GatewayError && thrown.code === 'body-too-large') options.limitReached('request-body');
+        answerError(thrown, request, options.log);
+      });
     };
   };
 }

@@ -47,6 +47,8 @@ interface HttpServerOptions extends Omit<RouteRunnerOptions, 'names' | 'takePlac
   /** Absent: requests are not traced. */
   readonly tracing?: Tracing | undefined;
   readonly audit: AuditLog;
+  /** See `RequestScope`. */
+  readonly mask?: (text: string) => string;
 }
 
 export interface HttpServer {
@@ -197,6 +199,7 @@ function createRequestOpener(
       whenDraining: connections.whenDraining,
       observers: { metrics: options.watcher, log: options.log },
       audit: options.audit,
+      mask: options.mask,
     });
     if (options.tracing !== undefined) scope.span = openRequestSpan(options.tracing, raw, scope);
     const end = connections.begin(raw, scope);

@@ -1,6 +1,7 @@
 import type { AdapterState } from '#adapters/adapter-standing.ts';
 import type { Clock } from '#base/clock.ts';
 import { every } from '#base/every.ts';
+import type { Log } from '#base/log.ts';
 import type { NewEvent } from '#runs/run-records.ts';
 import type { AdapterHealthStore } from './adapter-health-store.ts';
 
@@ -16,6 +17,7 @@ interface AnnouncerOptions {
   /** Puts events into the log. One whose source and id are there already stays as it is. */
   readonly publish: (events: readonly NewEvent[]) => Promise<void>;
   readonly clock: Clock;
+  readonly log: Log;
   /** Milliseconds between two looks at the adapter instances. */
   readonly interval?: number;
 }
@@ -29,11 +31,29 @@ const usualInterval = 1_000;
 export function announceAdapters(options: AnnouncerOptions): { stop(): Promise<void> } {
   /** What this gateway saw last, where it has said it or need not. */
   const seen = new Map<string, boolean>();
+  const logged = new Map<string, boolean>();
   return every(
     options.interval ?? usualInterval,
-    () => announceChanges(seen, options),
+    () => {
+      logChanges(logged, options);
+      return announceChanges(seen, options);
+    },
     () => undefined,
   );
+}
+
+/** Each gateway has a line for its own view, also while the store is away. */
+function logChanges(logged: Map<string, boolean>, { adapters, log }: AnnouncerOptions): void {
+  const current = adapters();
+  for (const name of logged.keys()) if (!current.some((adapter) => adapter.name === name)) logged.delete(name);
+  for (const adapter of current) {
+    const { name: adapterName } = adapter;
+    const [before = false, down] = [logged.get(adapterName), isDown(adapter)];
+    if (down === undefined || before === down) continue;
+    logged.set(adapterName, down);
+    if (down) log.warn('an adapter instance is offline', { adapter: adapterName, code: adapter.standing().lastError?.code });
+    else log.info('an adapter instance is online again', { adapter: adapterName });
+  }
 }
 
 async function announceChanges(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '#base/clock.ts';
-import { noLog } from '#base/log.ts';
+import { type Log, noLog } from '#base/log.ts';
 import { Secret } from '#base/secret.ts';
 import type { Database, StoreOptions } from '#database/database.ts';
 import { createConnector } from '#outbound/connector.ts';
@@ -280,9 +280,15 @@ eachStore((kind) => {
     assert.equal(await store.forget({ before: Date.now() + 60_000, limit: 10 }), 1);
   });
 
-  test('an adapter instance that goes down is one event, however many gateways see it, and up again another', async (t) => {
+  test('an adapter instance that goes down is one event of all gateways and a line of each, and up again another', async (t) => {
     const options = await kind.fresh(t);
     const events = new Map<string, NewEvent>();
+    const lines: string[] = [];
+    const log: Log = {
+      ...noLog,
+      warn: (message, fields) => void lines.push(`${message} ${fields?.adapter} ${fields?.code}`),
+      info: (message, fields) => void lines.push(`${message} ${fields?.adapter}`),
+    };
     const announcer = async () => {
       const database = await kind.open(t, options);
       const adapter = { name: 'Local NSO', state: 'unknown' as 'unknown' | 'online' | 'degraded' | 'offline' };
@@ -296,6 +302,7 @@ eachStore((kind) => {
         adapters,
         publish,
         clock: systemClock,
+        log,
         interval: 5,
       });
       t.after(() => announcing.stop());
@@ -324,6 +331,12 @@ eachStore((kind) => {
       written.map(({ type, data }) => ({ type, data })),
       [down, up, down],
     );
+    const [offline, online] = [
+      'an adapter instance is offline Local NSO upstream-connect-failed',
+      'an adapter instance is online again Local NSO',
+    ];
+    const expected = [offline, online, offline].flatMap((line) => seen.map(() => line));
+    assert.deepEqual(lines, expected);
   });
 });
 

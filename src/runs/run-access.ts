@@ -86,6 +86,15 @@ export function createRunSight({ store, clock, rights, automation: find, seesApp
     found.catch(() => runs.delete(id));
     return found;
   };
+  /** An event of the gateway that is of no run. */
+  const seesGatewayEvent = async (principal: Principal, event: string): Promise<boolean> => {
+    const { type, subject } = JSON.parse(event) as { readonly type: string; readonly subject: string };
+    if (type.startsWith('orchestration-gateway.approval.')) return await seesApproval(principal, subject);
+    if (!type.startsWith('orchestration-gateway.occurrence.')) return false;
+    const automation = await automationOf(subject);
+    const workflow = automation?.data?.workflowId;
+    return seesRun(rights, { principal, operation: 'followEvents' }, { owner: undefined, workflow, automation });
+  };
   return {
     async seesListed(principal, { principal: { id: owner }, workflow, automation }) {
       if (principal.roles.includes('admin') || owner === principal.id) return true;
@@ -93,9 +102,9 @@ export function createRunSight({ store, clock, rights, automation: find, seesApp
       return seesRun(rights, { principal, operation: 'listRuns' }, { owner, workflow, automation: found });
     },
     seesEvent(principal, { run, automation, kind, event }) {
-      if (run === undefined)
-        return kind === 'message' ? seesMessages(rights, principal) : seesGatewayEvent(principal, event, seesApproval);
+      if (run === undefined && kind === 'message') return seesMessages(rights, principal);
       if (principal.roles.includes('admin')) return true;
+      if (run === undefined) return seesGatewayEvent(principal, event);
       const found = automation === undefined ? Promise.resolve(undefined) : automationOf(automation);
       return found.then(async (one) => {
         if (one !== undefined && seesRunsByRole(principal, one)) return true;
@@ -103,17 +112,6 @@ export function createRunSight({ store, clock, rights, automation: find, seesApp
       });
     },
   };
-}
-
-/** An event of the gateway that is of no run. Those of an approval are for those who may see the approval. */
-function seesGatewayEvent(
-  principal: Principal,
-  event: string,
-  seesApproval: RunSightNeeds['seesApproval'],
-): boolean | Promise<boolean> {
-  if (principal.roles.includes('admin')) return true;
-  const { type, subject } = JSON.parse(event) as { readonly type: string; readonly subject: string };
-  return type.startsWith('orchestration-gateway.approval.') && seesApproval(principal, subject);
 }
 
 /** Sets the value, and drops the oldest one beyond `most`. */

@@ -115,10 +115,12 @@ async function innermostOpen(run: string, store: Pick<RunStore, 'tasks'>): Promi
 }
 
 /** What readers of a run see of a call: not the roles, the rule and the trace, which `GET /audit` has. */
-export function shownCall(record: AuditRecord): Partial<AuditRecord> & { readonly task?: string | undefined } {
+export function shownCall(
+  record: AuditRecord,
+): Partial<Omit<AuditRecord, 'approval'>> & { readonly approval?: string | undefined; readonly task?: string | undefined } {
   const { id, time, requestId, route, adapter, verb, address, redirects, approval, replays, count, via, ...rest } = record;
   const { attempts, upstreamStatus, status, code, outcome, bytesSent, bytesReceived, durationMs, detail } = rest;
-  const request = { route, adapter, verb, address, redirects, approval, replays, count };
+  const request = { route, adapter, verb, address, redirects, approval: approval?._id, replays, count };
   const reply = { attempts, upstreamStatus, status, code, outcome, bytesSent, bytesReceived, durationMs, detail };
   return { id, time, requestId, task: via?.id, ...request, ...reply };
 }

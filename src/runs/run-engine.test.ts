@@ -4,6 +4,7 @@ import { eachStoreWith } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
 import { runWorld } from './run-engine.test-support.ts';
 import { eventNamed, released, stepOf } from './run-records.test-support.ts';
+import type { RunCommand } from './run-records.ts';
 import type { RunStore } from './run-store.ts';
 
 const call = (name: string, at = '1'): string => `  - ${name}:
@@ -175,6 +176,47 @@ eachStoreWith({ concurrency: 4 }, (store) => {
     assert.equal((await world.reaches(id, 'completed', 'faulted')).output, '4');
   });
 
+  test('a listen that began after the last release finds its event also where the gateway dies or drains', async (t) => {
+    const world = await runWorld(t, store);
+    const listen = (type: string): string => `  - ${type}: { listen: { to: { one: { with: { type: ${type} } } } } }\n`;
+    await world.workflow('turns', `do:\n${listen('early')}${listen('late')}`);
+    const publish = (type: string) =>
+      world.store.publish([
+        {
+          at: Date.now(),
+          kind: 'message',
+          event: JSON.stringify({ specversion: '1.0', id: `${type} ${id}`, source: '/t', type }),
+        },
+      ]);
+    let id = '';
+    for (const ends of ['dies', 'drains']) {
+      id = await world.begin('turns');
+      await publish('late');
+      const first = await world.gateway();
+      await until('it waits', async () => (await world.read(id)).status === 'waiting' && first.held() === 0);
+      await first.stop();
+      await publish('early');
+      const stuck = Promise.withResolvers<never[]>();
+      let isDead = false;
+      const second = await world.gateway({
+        // Long enough to begin the second listen on a busy machine.
+        lease: 3_000,
+        changed: (own) => ({
+          messages: async (range) => ((await world.tasks(id)).length < 2 ? await own.messages(range) : await stuck.promise),
+          ...(ends === 'dies' && { renew: () => Promise.reject(new Error('it is dead')) }),
+          claim: async (options) => (isDead ? [] : await own.claim(options)),
+        }),
+      });
+      await until('the second listen began', async () => (await world.tasks(id)).length === 2);
+      isDead = true;
+      if (ends === 'drains') await second.stop();
+      const third = await world.gateway();
+      await world.reaches(id, 'completed');
+      await third.stop();
+      stuck.resolve([]);
+    }
+  });
+
   test('a run that listens stays at rest while only older messages are there', async (t) => {
     const world = await runWorld(t, store);
     await world.workflow('rests', 'do:\n  - hear: { listen: { to: { one: { with: { type: told } } } } }\n');
@@ -313,6 +355,33 @@ eachStoreWith({ concurrency: 4 }, (store) => {
     ] as const) {
       await world.store.command(outer, { kind });
       for (const id of all) assert.equal((await world.reaches(id, status)).status, status, id);
+    }
+  });
+
+  test('suspend and resume pass through a run that the gateway holds, to the runs inside it', async (t) => {
+    const world = await runWorld(t, store);
+    const run = (name: string): string =>
+      `{ run: { await: false, workflow: { namespace: test, name: ${name}, version: 1.0.0 } } }`;
+    const stay = '  - stay: { wait: { hours: 1 } }\n';
+    await world.workflow('inner', `do:\n${stay}`);
+    await world.workflow('middle', `do:\n  - in: ${run('inner')}\n${stay}`);
+    await world.workflow('outer', `do:\n  - in: ${run('middle')}\n${stay}`);
+    await world.gateway();
+    const outer = await world.begin('outer');
+    const [middle, inner] = [`${outer}.1.1`, `${outer}.1.1.1.1`];
+    await until('all of them are there', async () => (await world.store.children(middle)).includes(inner));
+    for (const id of [outer, middle, inner]) await world.reaches(id, 'waiting');
+    // As the gateway does it itself.
+    await world.store.command(middle, { kind: 'suspend', by: 'person-gone' } as RunCommand);
+    assert.equal((await world.reaches(middle, 'suspended')).suspendedBy, 'person-gone');
+    for (const [kind, status] of [
+      ['suspend', 'suspended'],
+      ['resume', 'waiting'],
+      ['suspend', 'suspended'],
+    ] as const) {
+      await world.store.command(outer, { kind });
+      for (const id of [outer, inner]) await world.reaches(id, status);
+      assert.equal((await world.read(middle)).suspendedBy, 'person-gone');
     }
   });
 

@@ -298,9 +298,10 @@ export class RunExecutor {
   /** Where nothing is in flight and nothing can begin: how the store is to keep the run. */
   #releaseOf(effects: readonly Effect[], starting: readonly WorkedEffect[]): RunRelease | undefined {
     const { scanned, hasCall } = this.#work;
+    // A `listen` may not have looked yet: all of them look at all messages again.
     if (this.#mode !== 'work' || this.#place.look()) {
       const wakeAt = this.#mode === 'work' ? this.#now() : 0;
-      return hasCall || this.#arrivals.length > 0 ? undefined : { wakeAt, scanned };
+      return hasCall || this.#arrivals.length > 0 ? undefined : { wakeAt, scanned: undefined };
     }
     const isBusy = this.#work.effects.length > 0 || starting.length > 0 || this.#hasNews();
     return isBusy ? undefined : this.#place.restOf(effects, scanned);

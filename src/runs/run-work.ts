@@ -47,10 +47,14 @@ export class RunWork {
     this.#options = options;
   }
 
-  /** An earlier holder may have begun the effect. A `listen` goes on behind the messages that it looked at. */
+  /**
+   * An earlier holder may have begun the effect. A `listen` goes on behind the messages that it looked at. Where a holder died, the `listen` may
+   * be younger than that number, and looks at all of them again.
+   */
   inherit(effect: WorkedEffect): void {
     this.#inherited.add(effect.key);
-    if (effect.kind === 'listen') this.#scanned.set(effect.key, this.#options.run.scanned);
+    const { scanned, deaths } = this.#options.run;
+    if (effect.kind === 'listen') this.#scanned.set(effect.key, deaths > 0 ? 0 : scanned);
   }
 
   get effects(): readonly WorkedEffect[] {

@@ -1,15 +1,14 @@
 import type { Transaction } from 'kysely';
 import type { DueAutomation } from '#automations/automation-due.ts';
+import type { LastSkip, SkipCode } from '#automations/last-skip.ts';
 import type { Tables } from '#database/tables.ts';
-import type { NewRun } from '#runs/run-records.ts';
+import type { NewEvent, NewRun } from '#runs/run-records.ts';
 import type { DueDecision } from './due-decision.ts';
 import { lockSchedule, recordOccurrence } from './occurrence-store.ts';
+import { skippedEvent } from './skipped-event.ts';
 
 /** `refused`: why the automation cannot run, in one sentence; `code`: the same in a word, for programs. */
-export type ScheduledStart = { readonly run: NewRun } | { readonly refused: string; readonly code?: SkipCode };
-
-/** Why a due time began no run because of people. */
-type SkipCode = 'delegation-lost' | 'person-gone' | 'person-not-seen' | 'quota-reached';
+export type ScheduledStart = { readonly run: NewRun } | { readonly refused: string; readonly code: SkipCode };
 
 /** A due automation, what follows for it, and the run that would begin; `start` is absent where only its next time changes. */
 export interface PlannedOccurrence {
@@ -25,14 +24,15 @@ export interface OccurrenceOutcome {
   readonly kind: 'started' | 'skipped' | 'known';
   /** When its run began, also where that was decided before. ISO 8601. */
   readonly startedAt?: string | undefined;
-  /** Why it was skipped. */
-  readonly reason?: string;
-  readonly code?: SkipCode | undefined;
+  /** Set where it has no run, also where that was decided before. */
+  readonly skip?: LastSkip | undefined;
 }
 
 /** Creates runs in the transaction that decides about them (`RunStore.changeWith`). */
 export type CreateRunsWith = <T>(
-  work: (transaction: Transaction<Tables>) => Promise<{ readonly result: T; readonly runs: readonly NewRun[] }>,
+  work: (
+    transaction: Transaction<Tables>,
+  ) => Promise<{ readonly result: T; readonly runs: readonly NewRun[]; readonly events: readonly NewEvent[] }>,
 ) => Promise<T>;
 
 interface BatchOptions {
@@ -41,7 +41,13 @@ interface BatchOptions {
   readonly now: number;
 }
 
-const stillRunning = 'The run that the schedule began last has not ended.';
+const stillOpen = {
+  running: { code: 'running', refused: 'The run that the schedule began last has not ended.' },
+  suspended: { code: 'suspended', refused: 'The run that the schedule began last is suspended.' },
+} as const satisfies Record<string, ScheduledStart>;
+
+/** Characters of a reason that are kept. */
+const longestReason = 1_000;
 
 /**
  * Decides about all of them in one transaction. After a rejection nothing was decided. The catalogue learns of it afterwards
@@ -55,13 +61,16 @@ export function decideBatch(
   const ordered = planned.toSorted((one, other) => Buffer.compare(one.found.key, other.found.key));
   return options.createWith(async (transaction) => {
     const runs: NewRun[] = [];
+    const events: NewEvent[] = [];
     const result = new Map<PlannedOccurrence, OccurrenceOutcome>();
     for (const each of ordered) {
       const { run, ...outcome } = await decideOne(transaction, each, options);
       result.set(each, outcome);
       if (run !== undefined) runs.push(run);
+      if (outcome.kind === 'skipped' && outcome.skip !== undefined)
+        events.push(skippedEvent(each.found.automation, outcome.skip, options.now));
     }
-    return { result, runs };
+    return { result, runs, events };
   });
 }
 
@@ -69,14 +78,21 @@ async function decideOne(
   transaction: Transaction<Tables>,
   { found, decision, start }: PlannedOccurrence,
   { now }: BatchOptions,
-): Promise<OccurrenceOutcome & { readonly run?: NewRun }> {
+): Promise<OccurrenceOutcome & { readonly run?: NewRun | undefined }> {
   const { key: automation } = found;
   const last = await lockSchedule(transaction, automation);
   const { due } = decision;
   if (due === undefined || start === undefined) return { kind: 'known' };
-  const skipped = 'refused' in start ? { reason: start.refused, code: start.code } : { reason: stillRunning };
-  const run = 'run' in start && !last.runs ? start.run : undefined;
+  const given = 'run' in start && last.open !== undefined ? stillOpen[last.open] : start;
+  const run = 'run' in given ? given.run : undefined;
   const { isNew, startedAt } = await recordOccurrence(transaction, { automation, due, run: run?.id, decidedAt: now });
-  if (!isNew) return { kind: 'known', startedAt };
-  return run === undefined ? { kind: 'skipped', ...skipped } : { kind: 'started', startedAt, run };
+  const skip = startedAt === undefined ? skipOf(due, given) : undefined;
+  if (!isNew) return { kind: 'known', startedAt, skip };
+  return skip ? { kind: 'skipped', skip } : { kind: 'started', startedAt, run };
+}
+
+function skipOf(due: number, start: ScheduledStart): LastSkip | undefined {
+  if ('run' in start) return undefined;
+  const { code, refused } = start;
+  return { due: new Date(due).toISOString(), code, reason: refused.slice(0, longestReason).toWellFormed() };
 }

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Automation } from '#automations/automation.ts';
 import type { DueAutomation, DueAutomations } from '#automations/automation-due.ts';
 import type { AutomationPeople } from '#automations/automation-people.ts';
+import type { SkipCode } from '#automations/last-skip.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log, LogFields } from '#base/log.ts';
@@ -14,9 +15,11 @@ import {
 } from './decide-batch.ts';
 import { decideDue } from './due-decision.ts';
 
-/** Told of each decision. `latenessMs`: from the due time to the decision. */
+/** Told of each decision. */
 export interface ScheduleWatcher {
-  decided(kind: 'started' | 'skipped', latenessMs: number): void;
+  /** `latenessMs`: from the due time to the decision. */
+  started(latenessMs: number): void;
+  skipped(code: SkipCode): void;
 }
 
 /** An automation at a due time. */
@@ -36,7 +39,7 @@ interface SkippedFacts {
   /** ISO 8601. */
   readonly due: string;
   readonly detail: string;
-  readonly code?: string | undefined;
+  readonly code: SkipCode;
 }
 
 export interface DecidingOptions {
@@ -100,7 +103,12 @@ export function createDueDeciding(options: DecidingOptions): DueDeciding {
     try {
       const outcomes = [...(await decideBatch(planned, { ...options, now }))];
       for (const [each, outcome] of outcomes) report(each, outcome, now, options);
-      const moves = outcomes.map(([{ found, decision }, { startedAt }]) => ({ found, next: decision.next, startedAt }));
+      const moves = outcomes.map(([{ found, decision }, { startedAt, skip }]) => ({
+        found,
+        next: decision.next,
+        startedAt,
+        skip,
+      }));
       return (await automations.moveOn(moves)) > 0;
     } catch (error) {
       const [first, second] = planned;
@@ -153,15 +161,17 @@ function createPostponing({ clock, log }: Pick<DecidingOptions, 'clock' | 'log'>
 
 function report(
   { found, decision }: PlannedOccurrence,
-  { kind, reason = '', code }: OccurrenceOutcome,
+  { kind, skip }: OccurrenceOutcome,
   now: number,
-  { audit, watcher }: DecidingOptions,
+  { audit, log, watcher }: DecidingOptions,
 ): void {
-  if ((kind !== 'started' && kind !== 'skipped') || decision.due === undefined) return;
-  watcher.decided(kind, now - decision.due);
-  if (kind === 'started') return;
+  if (kind === 'started' && decision.due !== undefined) watcher.started(now - decision.due);
+  if (kind !== 'skipped' || skip === undefined) return;
+  const { due, code, reason } = skip;
   const { _id, name } = found.automation;
-  audit.record({ event: 'skipped', automation: { _id, name }, due: new Date(decision.due).toISOString(), detail: reason, code });
+  watcher.skipped(code);
+  log.warn('a due time of an automation was skipped', { automation: _id, due, code, reason });
+  audit.record({ event: 'skipped', automation: { _id, name }, due, detail: reason, code });
 }
 
 function isUnavailable(error: unknown): boolean {

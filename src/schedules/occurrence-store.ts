@@ -15,22 +15,28 @@ export async function schedulesSince(records: Kysely<Tables>): Promise<number> {
 }
 
 /**
- * Locks the decisions about an automation until the transaction ends, and answers whether the run that its schedule began last has not
- * ended. Lock several in the order of their bytes.
+ * Locks the decisions about an automation until the transaction ends. Lock several in the order of their bytes. `open`: what the run does that
+ * the schedule began last; undefined where it has ended.
  */
 export async function lockSchedule(
   transaction: Transaction<Tables>,
   automation: Uint8Array,
-): Promise<{ readonly runs: boolean }> {
+): Promise<{ readonly open: 'running' | 'suspended' | undefined }> {
   const { run_id: last } = await transaction
     .insertInto('scheduled_run')
     .values({ automation_id: automation, run_id: null })
     .onConflict((conflict) => conflict.column('automation_id').doUpdateSet({ run_id: sql<string>`scheduled_run.run_id` }))
     .returning('run_id')
     .executeTakeFirstOrThrow();
-  if (last === null) return { runs: false };
-  const open = await transaction.selectFrom('run').select('id').where('id', '=', last).where('ended_at', 'is', null).execute();
-  return { runs: open.length > 0 };
+  if (last === null) return { open: undefined };
+  const open = await transaction
+    .selectFrom('run')
+    .select('status')
+    .where('id', '=', last)
+    .where('ended_at', 'is', null)
+    .execute();
+  const [run] = open;
+  return { open: run && (run.status === 'suspended' ? 'suspended' : 'running') };
 }
 
 /** Records what was decided of a due time; `run` is the run that it begins. `startedAt`: when it began, also where it was decided before. */

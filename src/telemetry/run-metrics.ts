@@ -1,4 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
+import { skipCodes } from '#automations/last-skip.ts';
 import { suspensionReasons } from '#runs/interpreter/suspension.ts';
 import type { RunFigures } from '#runs/run-figures.ts';
 import type { RunWatcher } from '#runs/run-watcher.ts';
@@ -82,11 +83,22 @@ export function createScheduleMetrics(registry: Registry): ScheduleWatcher {
     buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 3_600],
     registers: [registry],
   });
+  const skips = new Counter({
+    name: 'gateway_schedule_skips_total',
+    help: 'Due times of automations that began no run, by reason.',
+    labelNames: ['code'],
+    registers: [registry],
+  });
   for (const outcome of ['started', 'skipped']) occurrences.inc({ outcome }, 0);
+  for (const code of skipCodes) skips.inc({ code }, 0);
   return {
-    decided(outcome, latenessMs) {
-      occurrences.inc({ outcome });
-      if (outcome === 'started') lateness.observe(latenessMs / 1_000);
+    started(latenessMs) {
+      occurrences.inc({ outcome: 'started' });
+      lateness.observe(latenessMs / 1_000);
+    },
+    skipped(code) {
+      occurrences.inc({ outcome: 'skipped' });
+      skips.inc({ code });
     },
   };
 }

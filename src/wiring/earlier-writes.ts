@@ -32,9 +32,9 @@ export async function readEarlierWrites(auditReader: Pick<AuditReader, 'list'>):
     // An earlier record of an import names no documents, and each one that existed may be its work.
     if (record.event === 'dropped' || mayHaveImported(record)) automations.clear();
     if (automation !== undefined) noteAutomation(automations, automation._id, record);
-    if (form !== undefined && route === 'DELETE /automation_catalog/forms/:id') forms.delete(form.id);
+    if (form !== undefined && route === 'DELETE /automation_catalog/forms/:id') forms.delete(form._id);
     if (form !== undefined && route === 'PUT /automation_catalog/forms/:id')
-      forms.set(form.id, { writer: recordedPrincipal(record), time });
+      forms.set(form._id, { writer: recordedPrincipal(record), time });
   }
   return {
     writersOf({ _id, data }) {

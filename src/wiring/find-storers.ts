@@ -39,7 +39,7 @@ async function storerOf(
   const { list } = await auditReader.list(range, 'oldest');
   const record = list.find(
     ({ route, status, workflow }) =>
-      route === 'POST /automation_catalog/workflows' && status === 201 && workflow?.id === id && workflow.version === version,
+      route === 'POST /automation_catalog/workflows' && status === 201 && workflow?._id === id && workflow.version === version,
   );
   return record && recordedPrincipal(record);
 }

@@ -56,6 +56,7 @@ import { openSchedules } from './open-schedules.ts';
 import { openStore } from './open-store.ts';
 import type { OutboundNeeds } from './outbound-calls.ts';
 import { createReloading, type ReloadAsker, type Reloading, type ReloadResult } from './reload.ts';
+import { createScheduleWarnings, type ScheduleWarnings } from './schedule-warnings.ts';
 import { serverOf } from './server-of.ts';
 
 /** A running gateway. */
@@ -119,12 +120,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     auditReader,
     ...catalogues,
     runs: runs.catalogue,
+    scheduleWarnings: createScheduleWarnings({ ...options, ...stored, ...catalogues, ...made, access, runs, people }),
     live,
     ...made,
     operations: { ...config.server, metrics, pingStore, isOverloaded, isShort, runFigures: runs.figures },
     reload: (asker) => reloading.reload(asker),
   });
-  const server = serverOf({ ...options, ...stored, routes, access, live, metrics, tracing, pressure, limitReached });
+  const serving = { live, metrics, tracing, pressure, limitReached, mask: runs.maskText };
+  const server = serverOf({ ...options, ...stored, ...serving, routes, access });
   const reportLosses = createLossReport({ ...options, ...stored, ...catalogues, ...made, access, people });
   const reloading = createReloading({
     config,
@@ -230,6 +233,7 @@ interface ServedParts {
   readonly workflows: WorkflowCatalogue;
   readonly forms: FormCatalogue;
   readonly runs: RunCatalogue;
+  readonly scheduleWarnings: ScheduleWarnings;
   readonly approvals: ApprovalCatalogue;
   readonly notifications: NotificationCatalogue;
   readonly live: LiveParts;
@@ -251,6 +255,7 @@ function servedRoutes({
   workflows,
   forms,
   runs,
+  scheduleWarnings,
   approvals,
   notifications,
   live,
@@ -264,7 +269,7 @@ function servedRoutes({
     ...relayRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), calls }),
     ...previewRoutes({ adapters: () => live.adapters(), customRoles: () => live.customRoles(), preview }),
     ...adapterRoutes({ adapters: () => live.adapters() }),
-    ...automationRoutes(automations, base),
+    ...automationRoutes(automations, { base, warningsOf: scheduleWarnings }),
     ...workflowRoutes(workflows, base),
     ...formRoutes(forms, base),
     ...runRoutes(runs, base),

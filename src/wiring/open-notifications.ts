@@ -60,6 +60,7 @@ export function openNotifications(started: AsyncDisposableStack, options: OpenNo
     adapters: () => adapters().all(),
     publish: (told) => events.publish(told),
     clock,
+    log,
   });
   started.adopt(announcing, (running) => running.stop());
   let receivers = receiversOf(config.notifications);

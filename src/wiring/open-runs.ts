@@ -33,7 +33,7 @@ import { createStoreQuota, type StoreQuota } from '#runs/store-quota.ts';
 import { createCallTasks } from '#runs/tasks/call-tasks.ts';
 import { createDocumentThreads } from '#runs/tasks/document-threads.ts';
 import type { IsReadAction } from '#runs/tasks/orchestrator-arguments.ts';
-import { createSecretValues } from '#runs/tasks/secret-values.ts';
+import { createSecretValues, type SecretValues } from '#runs/tasks/secret-values.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { measureRuns } from '#telemetry/run-metrics.ts';
 import { createExpressionPool } from '#workflows/expression-pool.ts';
@@ -81,6 +81,8 @@ export interface Runs {
   readonly catalogue: RunCatalogue;
   readonly engine: RunEngine;
   readonly figures: RunFigures;
+  /** Replaces the values of secrets of workflows in a text. */
+  readonly maskText: SecretValues['maskText'];
   /** Has the runs suspended whose people are gone. Never rejects: where the store is away, the gateway tries again. */
   suspendGone(): Promise<void>;
   readonly quota: StoreQuota;
@@ -126,8 +128,9 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     clock,
     limitReached,
   });
+  const secrets = createSecretValues(() => options.live.secrets());
   const inputs = createInputCheck({ forms, schemas });
-  const tools = toolsOf(started, store, options);
+  const tools = toolsOf(started, store, { ...options, secrets });
   const watchers = [options.runWatcher, createRunLog(log), ...(tracing ? [createRunSpans(tracing)] : [])];
   const engine = started.adopt(createRunEngine({ store, tools, tasks: config.automations.tasks, log, watchers }), (running) =>
     running.stop(),
@@ -163,6 +166,7 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     catalogue,
     engine,
     figures,
+    maskText: (text) => secrets.maskText(text),
     suspendGone: () => gone.sweep(),
     quota,
     follow(next) {
@@ -208,11 +212,15 @@ function createGoneSweep(
   return { sweep, again: async () => (hasFailed ? await sweep() : undefined) };
 }
 
-function toolsOf(started: AsyncDisposableStack, store: RunStore, options: OpenRunsOptions): RunTools {
-  const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas, people, limitReached } = options;
+function toolsOf(
+  started: AsyncDisposableStack,
+  store: RunStore,
+  options: OpenRunsOptions & { readonly secrets: SecretValues },
+): RunTools {
+  const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas, people, limitReached, secrets } =
+    options;
   const expressions = started.adopt(createExpressionPool({ threads: expressionsAtOnce, limitReached }), (pool) => pool.close());
   const documents = started.adopt(createDocumentThreads(limitReached), (threads) => threads.close());
-  const secrets = createSecretValues(() => options.live.secrets());
   return {
     clock,
     limitReached,

@@ -29,7 +29,7 @@ import type { WorkflowStore } from '#workflows/workflow-store.ts';
 import type { Runs } from './open-runs.ts';
 import { peopleFor } from './people-for.ts';
 
-interface OpenSchedulesOptions {
+export interface OpenSchedulesOptions {
   readonly config: Config;
   readonly database: Database;
   readonly audit: AuditLog;
@@ -85,16 +85,17 @@ async function scheduledRun(occurrence: Occurrence, options: OpenSchedulesOption
   const people = await peopleFor(occurrence, options.forms);
   const principal = await schedulerNow(people.scheduler, options.access);
   if ('refused' in principal) return principal;
-  const found = await workflowOf(automation, options);
-  if (found === undefined) return { refused: 'Its workflow does not exist, or has no release.' };
+  const found = await scheduledWorkflow(automation, options);
+  if (found === undefined)
+    return { refused: 'Its workflow does not exist, or has no such version or no release.', code: 'workflow-missing' };
   const input = data?.input === undefined ? '{}' : JSON.stringify(data.input);
   const parts = { ...occurrence, ...found, principal, people, input };
   return (await refusalOf(parts, options)) ?? { run: newRun(parts, options) };
 }
 
-async function workflowOf(
+export async function scheduledWorkflow(
   automation: Automation,
-  { loader, workflowStore }: OpenSchedulesOptions,
+  { loader, workflowStore }: Pick<OpenSchedulesOptions, 'loader' | 'workflowStore'>,
 ): Promise<Pick<RunParts, 'documents' | 'workflow'> | undefined> {
   const id = automation.data?.workflowId;
   const documents =
@@ -122,7 +123,7 @@ async function refusalOf(
   const [problem, ...more] = await runs.inputs.inputProblems({ automation, workflow, input, person: principal.id });
   if (problem === undefined) return undefined;
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
-  return { refused: `Its data.input is not valid: ${problem.pointer} ${problem.detail}${others}.` };
+  return { refused: `Its data.input is not valid: ${problem.pointer} ${problem.detail}${others}.`, code: 'input-invalid' };
 }
 
 function refusedByQuota(thrown: unknown): ScheduledStart {

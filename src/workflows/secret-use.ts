@@ -1,5 +1,5 @@
 import type { Principal } from '#access/principal.ts';
-import { type SecretRules, whyNotByWriter, whyNotForWorkflow } from '#access/secret-rule.ts';
+import { type SecretRule, type SecretRules, whyNotByWriter, whyNotForWorkflow } from '#access/secret-rule.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { WorkflowLoader } from './workflow-loader.ts';
 import { reachedWorkflows } from './workflow-pins.ts';
@@ -30,19 +30,29 @@ export function createSecretUse({
   readonly store: Pick<WorkflowStore, 'find'>;
   readonly loader: WorkflowLoader;
 }): SecretUse {
+  const ruleOf = (name: string): SecretRule | undefined => (Object.hasOwn(rules(), name) ? rules()[name] : undefined);
   const problemsOf: SecretUse['problemsOf'] = (person, { id, secrets }) =>
     secrets.flatMap((name) => {
-      // One that is not configured fails its task, and so do the people who may not write it, once it is.
-      const rule = Object.hasOwn(rules(), name) ? rules()[name] : undefined;
-      const reasons = rule === undefined ? [] : [whyNotForWorkflow(rule, id), whyNotByWriter(rule, person)];
-      return reasons.flatMap((reason) => (reason === undefined ? [] : [`uses the secret "${name}", which ${reason}`]));
+      const rule = ruleOf(name);
+      // Who is none of its writers does not learn whether it exists.
+      const isKnown = rule !== undefined && whyNotByWriter(rule, person) === undefined;
+      const reason = isKnown
+        ? whyNotForWorkflow(rule, id)
+        : `does not exist, or does not have ${person.username} among its writers`;
+      return reason === undefined ? [] : [`uses the secret "${name}", which ${reason}`];
     });
+  /** One that is not configured fails its task. */
+  const reasonOf = (person: Principal, id: string, name: string): string | undefined => {
+    const rule = ruleOf(name);
+    return rule && (whyNotForWorkflow(rule, id) ?? whyNotByWriter(rule, person));
+  };
   const whyNot: SecretUse['whyNot'] = async ({ id, version, digest, ...noted }, people) => {
     const secrets = noted.secrets ?? (await secretsOfStored({ id, version, digest }, loader));
-    for (const person of people) {
-      const [problem] = problemsOf(person, { id, secrets });
-      if (problem !== undefined) return `${id} ${version} ${problem}.`;
-    }
+    for (const person of people)
+      for (const name of secrets) {
+        const reason = reasonOf(person, id, name);
+        if (reason !== undefined) return `${id} ${version} uses the secret "${name}", which ${reason}.`;
+      }
     return undefined;
   };
   const isAsked = (): boolean => Object.keys(rules()).length > 0;

@@ -4,6 +4,7 @@ export function shown(value: string): string {
 }
 
 /** `a, b and c`. */
-export function listed(words: readonly string[]): string {
+export function listed(given: readonly string[]): string {
+  const words = [...new Set(given)];
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }

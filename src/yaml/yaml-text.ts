@@ -1,4 +1,5 @@
 import { type Document, LineCounter, type Node, parseDocument, type YAMLParseError } from 'yaml';
+import { indentationFault } from './indentation-fault.ts';
 
 export interface Position {
   readonly line: number;
@@ -31,13 +32,7 @@ export function parseYaml(text: string): YamlText {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
-  const faults = Array.from(
-    Map.groupBy(document.errors, ({ pos }) => pos[0]),
-    ([offset, errors]) => ({
-      ...positionOf(offset),
-      message: explain(errors),
-    }),
-  );
+  const faults = faultsOf(document.errors, text, positionOf);
   // "%YAML 1.1" would turn `off` and `no` into false, and 0777 into an octal number.
   if (document.directives.yaml.version !== '1.2') {
     faults.push({ line: 1, column: 1, message: 'the %YAML directive asks for another version than 1.2; remove it' });
@@ -64,11 +59,50 @@ const explanations: Partial<Record<YAMLParseError['code'], string>> = {
   UNEXPECTED_TOKEN: 'YAML does not allow this text here; put text with special characters in quotes',
 };
 
-/** One message for all errors at one place. If the next line is indented deeper, the parser takes the value for a key and reports two errors. */
-function explain(errors: readonly YAMLParseError[]): string {
-  const codes = new Set(errors.map(({ code }) => code));
-  const deeper = codes.has('BLOCK_AS_IMPLICIT_KEY') && codes.has('MULTILINE_IMPLICIT_KEY');
+/** Codes of what a wrong indentation makes of the lines below it. */
+const structural: ReadonlySet<string> = new Set([
+  'BAD_INDENT',
+  'BLOCK_AS_IMPLICIT_KEY',
+  'MISSING_CHAR',
+  'MULTILINE_IMPLICIT_KEY',
+  'TAB_AS_INDENT',
+  'UNEXPECTED_TOKEN',
+]);
+
+/** Behind a wrong indentation, further faults of the structure are about lines that are right: they are left out. */
+function faultsOf(
+  errors: readonly YAMLParseError[],
+  text: string,
+  positionOf: YamlText['positionOf'],
+): (Position & { readonly message: string })[] {
+  const lines = text.split(/\r?\n/u);
+  const faults: (Position & { readonly message: string })[] = [];
+  let isMisplaced = false;
+  for (const [offset, together] of Map.groupBy(errors, ({ pos }) => pos[0])) {
+    const codes = new Set(together.map(({ code }) => code));
+    const isStructural = together.some(({ code }) => structural.has(code));
+    if (isMisplaced && isStructural) continue;
+    const position = positionOf(offset);
+    const misplaced = isStructural ? misplacement(codes, lines, position) : undefined;
+    isMisplaced ||= misplaced !== undefined;
+    faults.push({ ...position, message: `is not valid YAML: ${misplaced ?? explain(codes)}` });
+  }
+  return faults;
+}
+
+type Codes = ReadonlySet<YAMLParseError['code']>;
+
+/** What is wrong with the indentation; undefined where nothing is. */
+function misplacement(codes: Codes, lines: readonly string[], position: Position): string | undefined {
+  if (codes.has('TAB_AS_INDENT')) return explanations.TAB_AS_INDENT;
+  // If the next line is indented deeper, the parser takes the value for a key and reports two errors.
+  const isDeeper = codes.has('BLOCK_AS_IMPLICIT_KEY') && codes.has('MULTILINE_IMPLICIT_KEY');
+  const deeper = 'the line below is indented deeper than this value’s key; indent both keys alike';
+  return indentationFault(lines, position) ?? (isDeeper ? deeper : undefined);
+}
+
+/** One message for all errors at one place. */
+function explain(codes: Codes): string {
   const [first] = codes;
-  const known = first === undefined ? undefined : explanations[first];
-  return `is not valid YAML: ${deeper ? 'the line below is indented deeper than this value’s key; indent both keys alike' : (known ?? 'this cannot be read')}`;
+  return (first && explanations[first]) ?? 'this cannot be read';
 }

@@ -53,6 +53,17 @@ test('the package has JavaScript, declarations and the README, and no dependenci
   assert.equal(dependencies, undefined);
 });
 
+test('npm install of the folder builds the package', async (t) => {
+  const project = await mkdtemp(join(tmpdir(), 'gateway-project-'));
+  t.after(() => rm(project, { recursive: true, force: true }));
+  await rm(join(root, 'client/dist'), { recursive: true, force: true });
+  await writeFile(join(project, 'package.json'), '{"type":"module"}');
+  await run('npm', ['install', '--offline', join(root, 'client')], { cwd: project });
+  const program = "import { createGateway } from '@orchestration-gateway/client'; console.log(typeof createGateway);";
+  const { stdout: printed } = await run(process.execPath, ['--eval', program], { cwd: project });
+  assert.equal(printed, 'function\n');
+});
+
 test('the five lines of the README work', async () => {
   const readme = await readFile(join(installed, 'README.md'), 'utf8');
   const [, lines = ''] = /```js\n(.+?)```/su.exec(readme) ?? [];

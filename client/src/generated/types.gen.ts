@@ -417,10 +417,7 @@ export type AuditRecord = {
      */
     due?: string;
     workflow?: RecordedWorkflow;
-    /**
-     * The id of the run that the request started, or changed.
-     */
-    run?: string;
+    run?: ChangedRun;
     via?: RecordedRun;
     /**
      * The writer of the workflow says that the call changes nothing: the run may repeat it.
@@ -431,10 +428,11 @@ export type AuditRecord = {
      */
     preview?: 'native' | 'cli' | 'xml';
     form?: RecordedForm;
+    approval?: RecordedApproval;
     /**
-     * The approval that the call asked for or used, that the request decided, that expired, or that lost a grant.
+     * Why a person decided so: the `reason` of the request, at most 500 characters.
      */
-    approval?: string;
+    reason?: string;
     redirects?: Array<string>;
     decision?: 'allowed' | 'denied';
     /**
@@ -525,6 +523,7 @@ export type Automation = {
      * A count and a unit, such as `5 minutes`; absent: not repeated.
      */
     repeatInterval?: string;
+    lastSkip?: AutomationSkip;
 };
 
 export type AutomationData = {
@@ -654,6 +653,34 @@ export type AutomationPatchData = {
 export type AutomationPatchGroups = {
     write?: Array<string> | null;
     read?: Array<string> | null;
+};
+
+export type AutomationSkip = {
+    /**
+     * The due time.
+     */
+    due: string;
+    code: 'running' | 'suspended' | 'workflow-missing' | 'input-invalid' | 'delegation-lost' | 'person-not-seen' | 'person-gone' | 'quota-reached';
+    /**
+     * The same in a sentence.
+     */
+    reason: string;
+};
+
+export type AutomationWarning = {
+    /**
+     * JSON pointer into the automation; empty: all of it.
+     */
+    pointer: string;
+    detail: string;
+};
+
+/**
+ * The run that the request started, or changed; `name` is that of its automation.
+ */
+export type ChangedRun = {
+    _id: string;
+    name: string;
 };
 
 export type CheckedWorkflow = {
@@ -1099,6 +1126,14 @@ export type Readiness = {
 };
 
 /**
+ * The approval that the call asked for or used, that the request decided, that expired, or that lost a grant. `name`: method and address of the call that it is about, or the question.
+ */
+export type RecordedApproval = {
+    _id: string;
+    name: string;
+};
+
+/**
  * The automation that the request created, changed, deleted or ran, whose run it changed, or that was skipped.
  */
 export type RecordedAutomation = {
@@ -1110,7 +1145,8 @@ export type RecordedAutomation = {
  * The form that the request stored or deleted.
  */
 export type RecordedForm = {
-    id: string;
+    _id: string;
+    name: string;
 };
 
 /**
@@ -1134,7 +1170,8 @@ export type RecordedRun = {
  * The workflow that the request stored, took or deleted; without `version` all of its versions. `tombstone`: the request removed the tombstone of a deleted version.
  */
 export type RecordedWorkflow = {
-    id: string;
+    _id: string;
+    name: string;
     version?: string;
     tombstone?: boolean;
 };
@@ -1597,6 +1634,39 @@ export type StoreReadiness = {
      * True while the disk of a SQLite store is nearly full: runs, events and new approvals wait.
      */
     reserve: boolean;
+};
+
+export type StoredAutomation = {
+    /**
+     * Identifier of the automation.
+     */
+    _id: string;
+    /**
+     * Name of the automation; no two have the same.
+     */
+    name: string;
+    data?: AutomationData;
+    /**
+     * Who changed it last; set by the gateway.
+     */
+    lastModifiedBy?: string;
+    /**
+     * When its schedule last began a run.
+     */
+    lastRunAt?: string;
+    /**
+     * When it runs next.
+     */
+    nextRunAt?: string;
+    /**
+     * A count and a unit, such as `5 minutes`; absent: not repeated.
+     */
+    repeatInterval?: string;
+    lastSkip?: AutomationSkip;
+    /**
+     * Why its schedule can begin no run.
+     */
+    warnings?: Array<AutomationWarning>;
 };
 
 export type StoredWorkflow = {
@@ -2969,9 +3039,9 @@ export type CreateAutomationError = CreateAutomationErrors[keyof CreateAutomatio
 
 export type CreateAutomationResponses = {
     /**
-     * The automation as stored.
+     * The automation as stored. `warnings` is there where its schedule can begin no run.
      */
-    201: Automation;
+    201: StoredAutomation;
 };
 
 export type CreateAutomationResponse = CreateAutomationResponses[keyof CreateAutomationResponses];
@@ -3355,9 +3425,9 @@ export type PatchAutomationError = PatchAutomationErrors[keyof PatchAutomationEr
 
 export type PatchAutomationResponses = {
     /**
-     * The automation after the change.
+     * The automation after the change. `warnings` is there where its schedule can begin no run.
      */
-    200: Automation;
+    200: StoredAutomation;
 };
 
 export type PatchAutomationResponse = PatchAutomationResponses[keyof PatchAutomationResponses];
@@ -3493,9 +3563,9 @@ export type ReplaceAutomationError = ReplaceAutomationErrors[keyof ReplaceAutoma
 
 export type ReplaceAutomationResponses = {
     /**
-     * The automation after the change.
+     * The automation after the change. `warnings` is there where its schedule can begin no run.
      */
-    200: Automation;
+    200: StoredAutomation;
 };
 
 export type ReplaceAutomationResponse = ReplaceAutomationResponses[keyof ReplaceAutomationResponses];
@@ -3617,9 +3687,9 @@ export type TakeAutomationError = TakeAutomationErrors[keyof TakeAutomationError
 
 export type TakeAutomationResponses = {
     /**
-     * The automation.
+     * The automation. `warnings` is there where its schedule can begin no run.
      */
-    200: Automation;
+    200: StoredAutomation;
 };
 
 export type TakeAutomationResponse = TakeAutomationResponses[keyof TakeAutomationResponses];
@@ -7948,7 +8018,7 @@ export type ListAuditData = {
          */
         adapter?: string;
         /**
-         * Only calls whose address has this text, such as the name of a device.
+         * Only records that have this text in their address, or in `_id` or `name` of `automation`, `workflow`, `form`, `approval` or `run`, such as the name of a device.
          */
         address?: string;
         /**

@@ -9,6 +9,7 @@ import { Days, Filters } from '../parts/filters.tsx';
 import { Failure, Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
 import { gateway, may } from '../session.ts';
+import { countText } from '../texts.ts';
 import { ChainVerification } from './audit-verification.tsx';
 
 type Query = NonNullable<ListAuditData['query']>;
@@ -80,7 +81,7 @@ function AuditPages({ first, filters }: { readonly first: Page; readonly filters
 
 function Row({ record }: { readonly record: AuditRecord }): JSX.Element {
   const { adapter, verb, address, code, status, via, run } = record;
-  const runId = run ?? via?.run;
+  const runId = run?._id ?? via?.run;
   return (
     <tr>
       <td class="fixed">
@@ -93,12 +94,13 @@ function Row({ record }: { readonly record: AuditRecord }): JSX.Element {
       <td class="grow">
         {record.route ?? record.event}
         <div class="soft">{adapter === undefined ? '' : `${adapter} ${verb ?? ''} ${address ?? ''}`}</div>
+        <About record={record} />
       </td>
       <td>{record.outcome === undefined ? '' : <Status of={record.outcome} />}</td>
       <td class="fixed number">{record.durationMs === undefined ? '' : durationText(record.durationMs)}</td>
       <td>
         {[status, code].filter((part) => part !== undefined).join(' ')}
-        {record.count !== undefined && ` ${record.count} times`}
+        {record.count !== undefined && ` ${countText(record.count, 'time')}`}
         {runId !== undefined && (
           <div>
             <a href={hrefOf(['runs', runId])}>run</a>
@@ -108,4 +110,35 @@ function Row({ record }: { readonly record: AuditRecord }): JSX.Element {
       </td>
     </tr>
   );
+}
+
+/** What a record is about, and why a person decided so. */
+function About({ record }: { readonly record: AuditRecord }): JSX.Element {
+  const { event, reason, detail } = record;
+  return (
+    <>
+      {objectsOf(record).map(({ kind, name, path }) => (
+        <div key={kind} class="soft">
+          {kind} {path === undefined ? name : <a href={hrefOf(path)}>{name}</a>}
+        </div>
+      ))}
+      {reason !== undefined && <div>“{reason}”</div>}
+      {event !== 'request' && <div class="soft">{detail}</div>}
+    </>
+  );
+}
+
+/** What a record is about, each with the way to its page. */
+function objectsOf({ automation, workflow, form, approval }: AuditRecord) {
+  const named = [
+    { kind: 'automation', of: automation, place: 'automations' },
+    { kind: 'workflow', of: workflow, place: 'workflows' },
+    { kind: 'form', of: form, place: 'forms' },
+    { kind: 'approval', of: approval, place: 'approvals' },
+  ] as const;
+  return named.flatMap(({ kind, of, place: page }) => {
+    if (of === undefined) return [];
+    const version = 'version' in of && of.version !== undefined ? ` ${of.version}` : '';
+    return [{ kind, name: `${of.name}${version}`, path: page === 'forms' ? undefined : [page, of._id] }];
+  });
 }

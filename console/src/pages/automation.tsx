@@ -101,7 +101,7 @@ interface ScheduleProps {
 }
 
 function Schedule({ automation, loaded }: ScheduleProps): JSX.Element {
-  const { data, nextRunAt } = automation;
+  const { data, nextRunAt, lastSkip } = automation;
   const rule = ruleOf(automation);
   if (rule === undefined && nextRunAt === undefined) {
     return (
@@ -117,6 +117,14 @@ function Schedule({ automation, loaded }: ScheduleProps): JSX.Element {
           ['Rule', rule === undefined ? 'once' : `${rule}, ${data?.timeZone ?? 'UTC'}`],
           ['Next due', nextRunAt === undefined ? 'paused' : <Time at={nextRunAt} />],
           ['Scheduled by', data?.scheduledBy],
+          [
+            'Last skipped',
+            lastSkip && (
+              <>
+                <Time at={lastSkip.due} /> <code>{lastSkip.code}</code> {lastSkip.reason}
+              </>
+            ),
+          ],
         ]}
       />
       {may('runAutomation') && <Pause automation={automation} loaded={loaded} />}

@@ -32,7 +32,7 @@ export function Overview(): JSX.Element {
       <WaitingApprovals runs={runs.value} />
       <Loading of={runs}>{(value) => <RunPanels {...value} />}</Loading>
       {may('listAdapters') && <Adapters />}
-      {may('listAutomations') && <NextDue />}
+      {may('listAutomations') && <Schedules />}
     </>
   );
 }
@@ -126,37 +126,67 @@ function Adapters(): JSX.Element {
   );
 }
 
-function NextDue(): JSX.Element {
-  const due = useLoad(async (signal) => {
+function Schedules(): JSX.Element {
+  const loaded = useLoad(async (signal) => {
     // Automations without the field come first in this order, so all of them are asked for.
     const { value } = await gateway.listAutomations({ query: { sort: 'nextRunAt', order: 1, limit: 1000 }, signal });
-    return value.list.filter(({ nextRunAt }) => nextRunAt !== undefined).slice(0, 8);
+    return value.list;
   }, []);
   return (
-    <Panel title="Next due">
-      <Loading of={due}>
-        {(list: readonly Automation[]) =>
-          list.length === 0 ? (
-            <Empty>No automation has a schedule.</Empty>
-          ) : (
-            <Table label="Automations that are due next" columns={['Automation', 'Due', 'Local time']} extra={[3]}>
-              {list.map(({ _id, name, nextRunAt }) => (
-                <tr key={_id}>
-                  <td class="grow">
-                    <a href={hrefOf(['automations', _id])}>{name}</a>
-                  </td>
-                  <td class="fixed">
-                    <Time at={nextRunAt} relative />
-                  </td>
-                  <td class="fixed">
-                    <Time at={nextRunAt} />
-                  </td>
-                </tr>
-              ))}
-            </Table>
-          )
-        }
-      </Loading>
+    <>
+      <Skipped automations={loaded.value ?? []} />
+      <Panel title="Next due">
+        <Loading of={loaded}>
+          {(list: readonly Automation[]) => <NextDue of={list.filter(({ nextRunAt }) => nextRunAt !== undefined).slice(0, 8)} />}
+        </Loading>
+      </Panel>
+    </>
+  );
+}
+
+/** Due times that began no run, until a run begins again. */
+function Skipped({ automations }: { readonly automations: readonly Automation[] }): JSX.Element | null {
+  const skipped = automations.filter(({ lastSkip, lastRunAt = '' }) => lastSkip !== undefined && lastSkip.due > lastRunAt);
+  if (skipped.length === 0) return null;
+  return (
+    <Panel title="Scheduled, and did not run">
+      <Table label="Automations whose last due time was skipped" columns={['Automation', 'Due', 'Why']}>
+        {skipped.map(({ _id, name, lastSkip }) => (
+          <tr key={_id}>
+            <td class="grow">
+              <a href={hrefOf(['automations', _id])}>{name}</a>
+            </td>
+            <td class="fixed">
+              <Time at={lastSkip?.due} />
+            </td>
+            <td>
+              <Status of="failed" label={lastSkip?.code ?? ''} />
+              <div class="soft">{lastSkip?.reason}</div>
+            </td>
+          </tr>
+        ))}
+      </Table>
     </Panel>
+  );
+}
+
+function NextDue({ of }: { readonly of: readonly Automation[] }): JSX.Element {
+  if (of.length === 0) return <Empty>No automation has a schedule.</Empty>;
+  return (
+    <Table label="Automations that are due next" columns={['Automation', 'Due', 'Local time']} extra={[3]}>
+      {of.map(({ _id, name, nextRunAt }) => (
+        <tr key={_id}>
+          <td class="grow">
+            <a href={hrefOf(['automations', _id])}>{name}</a>
+          </td>
+          <td class="fixed">
+            <Time at={nextRunAt} relative />
+          </td>
+          <td class="fixed">
+            <Time at={nextRunAt} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -7,6 +7,7 @@ import { Empty, Facts, Time } from '../parts/basics.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
 import { gateway } from '../session.ts';
+import { countText } from '../texts.ts';
 
 interface TaskCallsProps {
   readonly run: string;
@@ -96,7 +97,7 @@ function Call({ call, attempt }: { readonly call: RunCall; readonly attempt: num
         <code>
           {verb} {address}
         </code>
-        {count !== undefined && ` ${count} times`}
+        {count !== undefined && ` ${countText(count, 'time')}`}
       </p>
       <Facts
         of={[

@@ -11,6 +11,7 @@ import { Status } from '../parts/status.tsx';
 import { Steps } from '../parts/steps.tsx';
 import { gateway } from '../session.ts';
 import { type Step, stepsIn } from '../steps.ts';
+import { countText } from '../texts.ts';
 
 interface Verdict {
   readonly errors: readonly WorkflowProblem[];
@@ -122,7 +123,9 @@ function Problems({ verdict, goTo }: ProblemsProps): JSX.Element {
   return (
     <>
       <p role="status">
-        {rows.length === 0 ? 'No problems.' : `${verdict.errors.length} errors, ${verdict.warnings.length} warnings.`}
+        {rows.length === 0
+          ? 'No problems.'
+          : `${countText(verdict.errors.length, 'error')}, ${countText(verdict.warnings.length, 'warning')}.`}
       </p>
       <ul class="plain problems">
         {rows.map(({ kind, label, ...problem }) => (

@@ -110,7 +110,7 @@ function previewLines({ kind, text, reason, at }: NonNullable<Approval['preview'
 }
 
 function ruleLine({ name, grants, count, approvers }: Approval['rules'][number]): string {
-  const who = [...approvers.roles, ...approvers.groups].join(', ');
+  const who = [...new Set([...approvers.roles, ...approvers.groups])].join(', ');
   return visible(`rule ${name}: ${grants} of ${count} granted (${who})`);
 }
 

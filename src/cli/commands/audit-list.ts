@@ -29,7 +29,11 @@ export const auditList: Command = {
     to: { value: 'TIME', default: '', meaning: 'only records of this time or earlier' },
     principal: { value: 'NAME', default: '', meaning: 'only records of the principal with this name' },
     adapter: { value: 'NAME', default: '', meaning: 'only calls to this adapter instance' },
-    address: { value: 'TEXT', default: '', meaning: 'only calls whose address has this text, such as the name of a device' },
+    address: {
+      value: 'TEXT',
+      default: '',
+      meaning: 'only records with this text in their address or in the name of what they are about, such as a device',
+    },
     outcome: { value: 'OUTCOME', default: '', meaning: 'only calls with this outcome: ok, refused, failed or unknown' },
     limit: { value: 'N', default: '100', meaning: 'only the newest N records, or "all"' },
   },

@@ -15,6 +15,7 @@ import { print } from '../output.ts';
 import { createProgressLine } from '../progress-line.ts';
 import { readRunInput } from '../run-input.ts';
 import { between, errorText } from '../run-words.ts';
+import { tellApprovals } from '../waiting-approvals.ts';
 
 /** Exit codes of `--follow`. */
 const codeOf: Readonly<Partial<Record<Run['status'], number>>> = { completed: 0, faulted: 1, cancelled: 1, suspended: 3 };
@@ -24,9 +25,9 @@ export const runStart: Command = {
   summary: 'run an automation, and follow it to its end',
   description: [
     'Run an automation, which its exact name or its _id names, and print the id of the run.',
-    'With --follow the command prints each task as it ends, then the output of the run. The exit code is',
-    'then 0 if the run is completed, 1 if it is faulted or cancelled, 3 if it is suspended. Ctrl-C ends',
-    'the command and not the run.',
+    'With --follow the command prints each task as it ends, each approval that the run waits for with its',
+    'link, and then the output of the run. The exit code is 0 if it is completed, 1 if it is faulted or',
+    'cancelled, 3 if it is suspended. Ctrl-C ends the command and not the run.',
     '',
     ...loginWords,
   ],
@@ -77,7 +78,7 @@ interface Followed {
 
 async function follow({
   context,
-  session: { gateway, wordsFor },
+  session: { gateway, wordsFor, consoleLink },
   run: { id, workflow, version },
   name,
 }: Followed): Promise<number> {
@@ -102,7 +103,25 @@ async function follow({
     progress.clear();
     stderr.write(`${program} run: ${wordsFor(error)}. The run goes on, and the command waits for the gateway.\n`);
   };
-  const ended = await context.untilInterrupted((interruption) => followRun({ gateway, id, interruption, show, complain }));
+  // The link has to be whole, however narrow the terminal is.
+  const tell = async (approval: string): Promise<void> => {
+    progress.clear();
+    await print(
+      stdout,
+      `waiting for approval ${visible(approval)}: ${consoleLink(`approvals/${encodeURIComponent(approval)}`)}\n`,
+    );
+  };
+  const ended = await context.untilInterrupted(async (interruption) => {
+    const over = new AbortController();
+    const signal = AbortSignal.any([interruption, over.signal]);
+    const telling = tellApprovals({ gateway, run: id, signal, tell });
+    try {
+      return await followRun({ gateway, id, interruption, show, complain });
+    } finally {
+      over.abort();
+      await telling;
+    }
+  });
   progress.clear();
   if (ended === undefined) {
     stderr.write(`${program} run: interrupted. The run goes on; see it: ${context.invocation} runs show ${shellWord(id)}\n`);

@@ -1,5 +1,6 @@
 import type { Operation } from '#access/operations.ts';
 import type { ApprovalCatalogue, ApprovalRequest, SeenApproval } from '#approvals/approval-catalogue.ts';
+import { approvalName } from '#approvals/approval-events.ts';
 import { readApprovalListQuery } from '#approvals/approval-list-query.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import { writeTimeCursor } from '#base/query-parameters.ts';
@@ -125,9 +126,11 @@ function decisionRoute(options: {
     body: { kind: 'json', schema: decisionSchema },
     async handle(request) {
       const asked = askedApproval(request);
-      request.context.record.note({ approval: asked.id });
       const { reason } = request.body as { readonly reason: string };
-      return json(200, shownApproval(await decide({ ...asked, reason })));
+      request.context.record.note({ approval: asked.id, reason });
+      const decided = await decide({ ...asked, reason });
+      request.context.record.note({ approvalName: approvalName(decided) });
+      return json(200, shownApproval(decided));
     },
     ...catalogueChange,
     docs: {

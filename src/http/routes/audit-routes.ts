@@ -11,6 +11,12 @@ import { operatorAction } from './route-traits.ts';
 const text = Type.Optional(Type.String());
 const count = Type.Optional(Type.Integer({ minimum: 0 }));
 
+/** An object of the gateway, by its `_id` and its name. */
+const named = (title: string, description: string, more: Parameters<typeof Type.Object>[0] = {}) =>
+  Type.Optional(
+    Type.Object({ _id: Type.String(), name: Type.String(), ...more }, { additionalProperties: false, title, description }),
+  );
+
 const record = namedObject('AuditRecord', {
   id: Type.String({
     description:
@@ -32,16 +38,9 @@ const record = namedObject('AuditRecord', {
   adapter: text,
   verb: text,
   address: Type.Optional(Type.String({ description: 'Address or path; the values of its query are masked.' })),
-  automation: Type.Optional(
-    Type.Object(
-      { _id: Type.String(), name: Type.String() },
-      {
-        additionalProperties: false,
-        title: 'RecordedAutomation',
-        description:
-          'The automation that the request created, changed, deleted or ran, whose run it changed, or that was skipped.',
-      },
-    ),
+  automation: named(
+    'RecordedAutomation',
+    'The automation that the request created, changed, deleted or ran, whose run it changed, or that was skipped.',
   ),
   imported: Type.Optional(
     Type.Object(
@@ -54,18 +53,12 @@ const record = namedObject('AuditRecord', {
     ),
   ),
   due: Type.Optional(Type.String({ format: 'date-time', description: 'When an automation that was skipped was due.' })),
-  workflow: Type.Optional(
-    Type.Object(
-      { id: Type.String(), version: Type.Optional(Type.String()), tombstone: Type.Optional(Type.Boolean()) },
-      {
-        additionalProperties: false,
-        title: 'RecordedWorkflow',
-        description:
-          'The workflow that the request stored, took or deleted; without `version` all of its versions. `tombstone`: the request removed the tombstone of a deleted version.',
-      },
-    ),
+  workflow: named(
+    'RecordedWorkflow',
+    'The workflow that the request stored, took or deleted; without `version` all of its versions. `tombstone`: the request removed the tombstone of a deleted version.',
+    { version: Type.Optional(Type.String()), tombstone: Type.Optional(Type.Boolean()) },
   ),
-  run: Type.Optional(Type.String({ description: 'The id of the run that the request started, or changed.' })),
+  run: named('ChangedRun', 'The run that the request started, or changed; `name` is that of its automation.'),
   via: Type.Optional(
     Type.Object(
       { run: Type.String(), task: Type.Optional(Type.String()), id: Type.Optional(Type.String()) },
@@ -84,16 +77,13 @@ const record = namedObject('AuditRecord', {
       description: 'Of a call that asked the orchestrator for a dry run: the format. It was sent as a dry run alone.',
     }),
   ),
-  form: Type.Optional(
-    Type.Object(
-      { id: Type.String() },
-      { additionalProperties: false, title: 'RecordedForm', description: 'The form that the request stored or deleted.' },
-    ),
+  form: named('RecordedForm', 'The form that the request stored or deleted.'),
+  approval: named(
+    'RecordedApproval',
+    'The approval that the call asked for or used, that the request decided, that expired, or that lost a grant. `name`: method and address of the call that it is about, or the question.',
   ),
-  approval: Type.Optional(
-    Type.String({
-      description: 'The approval that the call asked for or used, that the request decided, that expired, or that lost a grant.',
-    }),
+  reason: Type.Optional(
+    Type.String({ description: 'Why a person decided so: the `reason` of the request, at most 500 characters.' }),
   ),
   redirects: Type.Optional(Type.Array(Type.String())),
   decision: Type.Optional(Type.Enum(['allowed', 'denied'])),
@@ -120,7 +110,8 @@ const queryParameters: NonNullable<RouteDocs['queryParameters']> = [
   { name: 'adapter', description: 'Only calls to this adapter instance.', schema: Type.String() },
   {
     name: 'address',
-    description: 'Only calls whose address has this text, such as the name of a device.',
+    description:
+      'Only records that have this text in their address, or in `_id` or `name` of `automation`, `workflow`, `form`, `approval` or `run`, such as the name of a device.',
     schema: Type.String(),
   },
   { name: 'outcome', description: 'Only calls with this outcome.', schema: Type.Enum([...auditOutcomes]) },

@@ -6,7 +6,7 @@ import { Type } from '#base/json-schema.ts';
 import type { Route, RouteDocs, RouteReply } from '#http/route.ts';
 import { namedObject } from '#json/closed-object.ts';
 import { automationTransferRoutes } from './automation-transfer-routes.ts';
-import { automationWritingRoutes } from './automation-writing-routes.ts';
+import { type AutomationWritingNeeds, automationWritingRoutes } from './automation-writing-routes.ts';
 import { catalogueReading } from './route-traits.ts';
 
 const count = Type.Integer({ minimum: 0 });
@@ -57,8 +57,8 @@ function listing({ list, total, skip, limit }: AutomationListing): RouteReply {
 }
 
 /** Listing the automations, reading and writing one of them, importing and exporting all of them. */
-export function automationRoutes(catalogue: AutomationCatalogue, base: string): readonly Route[] {
-  return [listRoute(catalogue), ...automationWritingRoutes(catalogue, base), ...automationTransferRoutes(catalogue)];
+export function automationRoutes(catalogue: AutomationCatalogue, needs: AutomationWritingNeeds): readonly Route[] {
+  return [listRoute(catalogue), ...automationWritingRoutes(catalogue, needs), ...automationTransferRoutes(catalogue)];
 }
 
 function listRoute(catalogue: AutomationCatalogue): Route {

@@ -1,9 +1,15 @@
-import type { AutomationCatalogue, AutomationState } from '#automations/automation-catalogue.ts';
+import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
 import { contentProblems, type GivenAutomation, patchProblems } from '#automations/automation-document.ts';
 import { inputPointer, withInput } from '#automations/automation-input.ts';
-import { automationPatchSchema, automationSchema, givenAutomationSchema } from '#automations/automation-schema.ts';
+import {
+  automationPatchSchema,
+  automationSchema,
+  givenAutomationSchema,
+  storedAutomationSchema,
+} from '#automations/automation-schema.ts';
 import { matchesNone, type Preconditions, requireMatch } from '#automations/entity-tag.ts';
-import type { Judgement, Route, RouteDocs, RouteReply, RouteRequest } from '#http/route.ts';
+import type { Judgement, Route, RouteDocs, RouteRequest } from '#http/route.ts';
+import { document, noteChange, type StoredReply, storedReply, type WarningsOf } from './automation-replies.ts';
 import { catalogueChange, catalogueReading } from './route-traits.ts';
 
 const given = { kind: 'json', schema: givenAutomationSchema, opaque: [inputPointer], judge: judgeContent } as const;
@@ -19,25 +25,26 @@ function judgePatch(body: unknown, spans: ReadonlyMap<string, Buffer>): Judgemen
   return { problems: [...patchProblems(body), ...problems], judged: value };
 }
 
-/** Reading and writing one automation. `base`: in front of the path in `Location`. */
-export function automationWritingRoutes(catalogue: AutomationCatalogue, base: string): readonly Route[] {
+export interface AutomationWritingNeeds {
+  /** In front of the path in `Location`. */
+  readonly base: string;
+  readonly warningsOf: WarningsOf;
+}
+
+/** Reading and writing one automation. */
+export function automationWritingRoutes(
+  catalogue: AutomationCatalogue,
+  { base, warningsOf }: AutomationWritingNeeds,
+): readonly Route[] {
+  const stored = storedReply(warningsOf);
   return [
-    createRoute(catalogue, base),
+    createRoute(catalogue, { base, stored }),
     readRoute(catalogue),
-    replaceRoute(catalogue),
-    patchRoute(catalogue),
+    replaceRoute(catalogue, stored),
+    patchRoute(catalogue, stored),
     removeRoute(catalogue),
-    takeRoute(catalogue),
+    takeRoute(catalogue, stored),
   ];
-}
-
-function document(status: number, { text, tag }: AutomationState, headers: Readonly<Record<string, string>> = {}): RouteReply {
-  return { kind: 'plain', status, headers: { ETag: tag, ...headers }, body: text };
-}
-
-/** For the audit log. A refused change has the `_id` in its path alone. */
-function noteChange({ record }: RouteRequest['context'], { id, name }: Pick<AutomationState, 'id' | 'name'>): void {
-  record.note({ automation: { _id: id, name } });
 }
 
 function target({ context, params }: RouteRequest) {
@@ -53,6 +60,7 @@ const conditions: NonNullable<RouteDocs['requestHeaders']> = [
   { name: 'If-Match', description: 'The automation must have one of these entity tags; otherwise 412.' },
   { name: 'If-None-Match', description: 'The automation must have none of these entity tags; otherwise 412.' },
 ];
+const warningsDescription = '`warnings` is there where its schedule can begin no run.';
 const pathParameters = { id: '`_id` of the automation.' };
 const givenExample = {
   name: 'Backup of core routers',
@@ -67,15 +75,18 @@ const example = {
   repeatInterval: '1 day',
 };
 
-function createRoute(catalogue: AutomationCatalogue, base: string): Route {
+function createRoute(
+  catalogue: AutomationCatalogue,
+  { base, stored }: { readonly base: string; readonly stored: StoredReply },
+): Route {
   return {
     method: 'POST',
     url: '/automation_catalog/automations',
     body: given,
     async handle({ context, judged }) {
       const state = await catalogue.create({ principal: context.record.principal, given: judged as GivenAutomation });
-      noteChange(context, state);
-      return document(201, state, { Location: `${base}/automation_catalog/automations/${state.id}` });
+      const headers = { Location: `${base}/automation_catalog/automations/${state.id}` };
+      return await stored(context, state, { status: 201, headers });
     },
     ...catalogueChange,
     docs: {
@@ -86,8 +97,8 @@ function createRoute(catalogue: AutomationCatalogue, base: string): Route {
         'Only `name` is required. The gateway sets `_id`, `lastModifiedBy` and `data.lastUpdated`, and ignores them in the body.',
       success: {
         status: 201,
-        description: 'The automation as stored.',
-        schema: automationSchema,
+        description: `The automation as stored. ${warningsDescription}`,
+        schema: storedAutomationSchema,
         headers: {
           ...entityTagHeader,
           Location: 'Address of the automation: its path, under `server.publicUrl` where that is set.',
@@ -138,7 +149,7 @@ function readRoute(catalogue: AutomationCatalogue): Route {
   };
 }
 
-function replaceRoute(catalogue: AutomationCatalogue): Route {
+function replaceRoute(catalogue: AutomationCatalogue, stored: StoredReply): Route {
   return {
     method: 'PUT',
     url: '/automation_catalog/automations/:id',
@@ -146,8 +157,7 @@ function replaceRoute(catalogue: AutomationCatalogue): Route {
     async handle(request) {
       const given = request.judged as GivenAutomation;
       const state = await catalogue.replace({ ...target(request), preconditions: preconditionsOf(request), given });
-      noteChange(request.context, state);
-      return document(200, state);
+      return await stored(request.context, state);
     },
     ...catalogueChange,
     docs: {
@@ -159,8 +169,8 @@ function replaceRoute(catalogue: AutomationCatalogue): Route {
       requestHeaders: conditions,
       success: {
         status: 200,
-        description: 'The automation after the change.',
-        schema: automationSchema,
+        description: `The automation after the change. ${warningsDescription}`,
+        schema: storedAutomationSchema,
         headers: entityTagHeader,
       },
       errors: ['workflow-invalid', 'automation-not-found', 'automation-exists', 'precondition-failed', 'store-unavailable'],
@@ -173,7 +183,7 @@ function replaceRoute(catalogue: AutomationCatalogue): Route {
   };
 }
 
-function patchRoute(catalogue: AutomationCatalogue): Route {
+function patchRoute(catalogue: AutomationCatalogue, stored: StoredReply): Route {
   return {
     method: 'PATCH',
     url: '/automation_catalog/automations/:id',
@@ -188,8 +198,7 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
     async handle(request) {
       const { judged: patch } = request;
       const state = await catalogue.patch({ ...target(request), preconditions: preconditionsOf(request), patch });
-      noteChange(request.context, state);
-      return document(200, state);
+      return await stored(request.context, state);
     },
     ...catalogueChange,
     docs: {
@@ -202,8 +211,8 @@ function patchRoute(catalogue: AutomationCatalogue): Route {
       requestHeaders: conditions,
       success: {
         status: 200,
-        description: 'The automation after the change.',
-        schema: automationSchema,
+        description: `The automation after the change. ${warningsDescription}`,
+        schema: storedAutomationSchema,
         headers: entityTagHeader,
       },
       errors: [
@@ -241,14 +250,13 @@ function removeRoute(catalogue: AutomationCatalogue): Route {
   };
 }
 
-function takeRoute(catalogue: AutomationCatalogue): Route {
+function takeRoute(catalogue: AutomationCatalogue, stored: StoredReply): Route {
   return {
     method: 'POST',
     url: '/automation_catalog/automations/:id/take',
     async handle(request) {
       const state = await catalogue.take({ ...target(request), preconditions: preconditionsOf(request) });
-      noteChange(request.context, state);
-      return document(200, state);
+      return await stored(request.context, state);
     },
     ...catalogueChange,
     docs: {
@@ -259,7 +267,12 @@ function takeRoute(catalogue: AutomationCatalogue): Route {
         'Makes the caller the author of all that the automation says, and its scheduler. The automation stays as it is. The caller needs the right to write its workflow. Who wrote a value before still approves no call of its runs.',
       pathParameters,
       requestHeaders: conditions,
-      success: { status: 200, description: 'The automation.', schema: automationSchema, headers: entityTagHeader },
+      success: {
+        status: 200,
+        description: `The automation. ${warningsDescription}`,
+        schema: storedAutomationSchema,
+        headers: entityTagHeader,
+      },
       errors: ['workflow-invalid', 'automation-not-found', 'precondition-failed', 'store-unavailable'],
       example: {
         path: { id: example._id },

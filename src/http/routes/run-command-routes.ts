@@ -189,7 +189,7 @@ function resumeRoute(runs: RunCatalogue): Route {
       const asked = askedRun(request);
       const run = await (isEmpty(request.body)
         ? runs.resume(asked)
-        : runs.decide({ ...asked, decision: decisionIn(request), resumes: true }));
+        : runs.decide({ ...asked, decision: notedDecision(request), resumes: true }));
       noteRun(request, run);
       return jsonReply(200, runText(run));
     },
@@ -211,8 +211,10 @@ function resumeRoute(runs: RunCatalogue): Route {
   };
 }
 
-function decisionIn(request: RouteRequest): RunDecision {
+/** The decision, with its reason in the record, also where it is refused. */
+function notedDecision(request: RouteRequest): RunDecision {
   const { task, as, reason } = request.body as RunDecision;
+  request.context.record.note({ reason });
   return { task, as, reason, output: memberText(request, '/output') };
 }
 
@@ -222,7 +224,7 @@ function decideRoute(runs: RunCatalogue): Route {
     url: '/runs/:id/decide',
     body: decisionBody,
     async handle(request) {
-      const run = await runs.decide({ ...askedRun(request), decision: decisionIn(request) });
+      const run = await runs.decide({ ...askedRun(request), decision: notedDecision(request) });
       noteRun(request, run);
       return jsonReply(200, runText(run));
     },

@@ -35,8 +35,9 @@ export const listenBehaviour: TaskBehaviour<ListenTask, ListenWork> = {
         return { kind: 'evaluate', key, ...evaluation(place, untilProgram(task), arrayOf(work.outputs), moment) };
       });
     }
-    // Without foreach, the condition decides before the next event.
-    const judging = until !== undefined && task.foreach === undefined;
+    // The condition decides before the next event: what comes after the last one is for other listens.
+    const judging =
+      untilCondition(task) !== undefined && (until !== undefined || work.item !== undefined || work.queue.length > 0);
     if (!work.closed && !judging) sink.add(work.wait, (key) => listenEffect(place, work, key), 'waiting');
   },
   children: itemChildren,

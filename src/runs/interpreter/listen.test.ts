@@ -128,11 +128,24 @@ test('foreach performs its tasks for one event after the other, and keeps those 
     [2, 1],
     [3, 2],
   ]);
-  const held = performed(workflowOf([listen('hear', to, { foreach })]), {
+  const toStop: Consumption = { ...to, until: { kind: 'one', filter: type('stop') } };
+  const held = performed(workflowOf([listen('hear', toStop, { foreach })]), {
     events: [event('a', 1), event('a', 2)],
     calls: () => undefined,
   });
   assert.deepEqual(held.effects.map(({ kind }) => kind).toSorted(), ['call', 'listen']);
+});
+
+test('an event after the one with which a condition ends a listen is for the next listen, also where foreach is slow', () => {
+  const to: Consumption = { kind: 'any', filters: [], until: jq('length == 1') };
+  const slow = listen('slow', to, { foreach: { item: 'e', tasks: [call('act', { with: jq('$e') })] } });
+  const run = performed(workflowOf([slow, listen('next', one(type('a')))]), {
+    events: [event('a', 1), event('a', 2)],
+    crashes: true,
+    // The effect that began last ends first.
+    order: [1],
+  });
+  assert.deepEqual(run.output, [2]);
 });
 
 test('a fault in foreach faults the listen', () => {
@@ -220,6 +233,22 @@ test('a run that its parent suspended is resumed with the parent, and one that i
   assert.equal(statusAfter(suspend, suspendParent, resumeParent), 'suspended');
   assert.equal(statusAfter(suspendParent, suspend, resumeParent), 'suspended');
   assert.equal(statusAfter({ ...suspend, by: 'person-gone' }, suspendParent, resumeParent), 'suspended');
+});
+
+test('a run that the gateway holds notes that its parent is suspended, until people suspend it themselves', () => {
+  const passesAfter = (...events: readonly RunEvent[]) => {
+    const run = new TestRun(workflowOf([wait('a', { iso: 'PT1H' })]), { crashes: true });
+    run.send({ kind: 'timePassed', at: start });
+    for (const event of events) run.send(event);
+    return run.state.suspension?.passes === true;
+  };
+  const held = { kind: 'suspend', at: start, by: 'delegation-lost' } as const;
+  const suspend = { kind: 'suspend', at: start } as const;
+  const suspendParent = { ...suspend, inherited: true } as const;
+  assert.equal(passesAfter(held, suspendParent), true);
+  assert.equal(passesAfter(held, suspendParent, { kind: 'resume', at: start, inherited: true }), false);
+  assert.equal(passesAfter(held, suspendParent, suspend), false);
+  assert.equal(passesAfter(suspend, suspendParent), false);
 });
 
 test('a run whose call is held says why it is suspended, and makes the call under the same attempt once it is resumed', () => {

@@ -62,6 +62,8 @@ export interface Suspension {
   readonly after: number;
   /** The suspension of the parent suspended it, so that the parent's resumption resumes it. */
   readonly inherited?: true | undefined;
+  /** The gateway holds the run, and its parent is suspended, which its children have learned. */
+  readonly passes?: true | undefined;
   /** How the run ends once it is resumed: its last task ended during the suspension. */
   readonly end?: RunConclusion | undefined;
 }

@@ -189,10 +189,15 @@ function suspended(turn: Turn, by: SuspensionReason, inherited?: true): Step {
     if (run.root !== undefined) visit(rootPlace(turn, run.root), (place) => turn.note(place, 'suspended'));
     return suspend(turn, run, by, inherited);
   }
-  // A run that is held for a reason of its own stays held when its parent is resumed.
-  const isHeld = inherited === true && suspension.by !== 'unknown-outcome';
-  if (isHeld || (suspension.by === by && suspension.inherited === inherited)) return { state: run, notes: [] };
-  return { state: { ...run, suspension: { ...suspension, by, inherited } }, notes: [] };
+  if (inherited === true && suspension.by !== 'unknown-outcome') return passedOn(run, suspension, true);
+  if (suspension.by === by && suspension.inherited === inherited) return { state: run, notes: [] };
+  return { state: { ...run, suspension: { ...suspension, by, inherited, passes: undefined } }, notes: [] };
+}
+
+/** A run that is held for a reason of its own stays held when its parent is resumed. Its children learn of both; those of one that people suspended are suspended. */
+function passedOn(run: RunState, suspension: Suspension, passes: true | undefined): Step {
+  const isNews = suspension.by !== 'people' && suspension.passes !== passes;
+  return { state: isNews ? { ...run, suspension: { ...suspension, passes } } : run, notes: [] };
 }
 
 /** The effect begins again, as one that the suspension holds back. A run that is suspended already stays so for the reason that it has. */
@@ -215,7 +220,7 @@ function resumed(turn: Turn, inherited?: true): Step {
   const { run } = turn;
   const { root, suspension } = run;
   if (suspension === undefined || suspension.by === 'unknown-outcome') return { state: run, notes: [] };
-  if (inherited === true && suspension.inherited !== true) return { state: run, notes: [] };
+  if (inherited === true && suspension.inherited !== true) return passedOn(run, suspension, undefined);
   if (root !== undefined && undecidedIn(rootPlace(turn, root)).length > 0) {
     return { state: { ...run, suspension: { ...suspension, by: 'unknown-outcome', inherited: undefined } }, notes: [] };
   }

@@ -1,6 +1,5 @@
 import { type IdempotentRequest, idempotentRequest } from '#audit/idempotent-request.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import type { LimitReached } from '#base/limits.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { ApprovalTask } from '#calls/approval-gate.ts';
 import type { FunctionName } from '#workflows/workflow.ts';
@@ -88,7 +87,6 @@ export interface RunDocument extends Pick<RunCall, 'run' | 'trace' | 'secrets'> 
 interface CallTasksOptions extends DocumentOptions {
   readonly secrets: SecretValues;
   readonly approvals: ApprovalTasks;
-  readonly limitReached?: LimitReached;
   readonly people: Pick<RunPeople, 'standing'>;
   readonly isReadAction: IsReadAction;
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type FarRequest, httpReply, jsonReply } from '../../../test/support/far-sides/far-side.ts';
+import { type FarRequest, farSide, httpReply, jsonReply } from '../../../test/support/far-sides/far-side.ts';
 import { errorOf, outputOf, type TaskGateway, taskGateway } from '../../../test/support/runs/call-tasks.ts';
+import { sealedSecret } from '../../../test/support/runs/sealed-secret.ts';
 
 const openapi3 = (server: string): string => `
 openapi: 3.0.3
@@ -160,4 +161,21 @@ test('a change whose document cannot be fetched again after a crash is unknown',
   const args = { document: { endpoint: 'http://127.0.0.1:1/' }, operationId: 'putDevice' };
   assert.equal((await gateway.perform('openapi', args)).result.kind, 'error');
   assert.equal((await gateway.perform('openapi', args, { begunAt: Date.now() })).result.kind, 'unknown');
+});
+
+test('no address of a document has the value of a secret that its server echoes', async (t) => {
+  const far = await farSide(t);
+  const sealed = { key: sealedSecret('hush-hush-hush', { destinations: [`${far.url}/spec/`] }) };
+  const { perform, placeholder } = await taskGateway(t, { far, sealed });
+  const echoes: string[] = [];
+  far.answer((request) => {
+    if (request.target !== '/spec/api') return jsonReply('{}');
+    echoes.push((request.header('authorization') ?? '').replace('Bearer ', ''));
+    const paths = { '/x': { get: { operationId: 'x' } } };
+    return jsonReply(JSON.stringify({ openapi: '3.1.0', servers: [{ url: `${far.url}/other/${echoes[0]}` }], paths }));
+  });
+  const endpoint = { uri: `${far.url}/spec/api`, authentication: { bearer: { token: placeholder('key') } } };
+  outputOf(await perform('openapi', { document: { endpoint }, operationId: 'x' }));
+  assert.deepEqual(echoes, ['hush-hush-hush']);
+  assert.equal(far.requests.at(-1)?.target, '/other/***/x');
 });

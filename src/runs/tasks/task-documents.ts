@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { LimitReached } from '#base/limits.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { OutsideResult } from '../interpreter/run-events.ts';
 import { standardError } from '../interpreter/task-error.ts';
@@ -17,6 +18,7 @@ import { longestOutput } from './task-reply.ts';
 /** What fetching a document needs. */
 export interface DocumentOptions extends EntranceOptions {
   readonly threads: DocumentThreads;
+  readonly limitReached?: LimitReached;
 }
 
 /** A document that a run needs. */
@@ -57,6 +59,10 @@ export async function fetchDocumentOf(request: DocumentRequest, signal: AbortSig
   const entered = await persistently(() => enterCallPath(entering, signal, options), { signal, holds: () => true });
   return await documentOf(entered, prepared, {
     uri: endpoint.uri,
+    tooLong() {
+      options.limitReached?.('documents');
+      return { result: tooLong() };
+    },
     read: (bytes) => options.threads.read(bytes, request.run.principal.id),
   });
 }
@@ -64,9 +70,17 @@ export async function fetchDocumentOf(request: DocumentRequest, signal: AbortSig
 async function documentOf(
   entered: Entered,
   prepared: PreparedCall,
-  { uri, read: readIn }: { readonly uri: string; readonly read: (bytes: Buffer) => ReturnType<DocumentThreads['read']> },
+  {
+    uri,
+    tooLong: refused,
+    read: readIn,
+  }: {
+    readonly uri: string;
+    readonly tooLong: () => Failed;
+    readonly read: (bytes: Buffer) => ReturnType<DocumentThreads['read']>;
+  },
 ): Promise<Fetched> {
-  if (entered.kind === 'tooLong') return { result: tooLong() };
+  if (entered.kind === 'tooLong') return refused();
   if (entered.kind === 'aborted') return { result: { kind: 'aborted' } };
   const lost = lostBy(entered);
   if (lost !== undefined) return { lost };
@@ -74,7 +88,7 @@ async function documentOf(
   if (!prepared.accepts(entered.reply.status)) return { result: replyResult(prepared, entered.reply) };
   // In bytes, because the relay knows no type of YAML as text. Both formats are UTF-8 (RFC 8259, RFC 9512).
   const bytes = Buffer.from(entered.reply.body, 'base64');
-  if (bytes.length > longestOutput) return { result: tooLong() };
+  if (bytes.length > longestOutput) return refused();
   const read = await readIn(bytes);
   if ('json' in read) return { json: read.json, address: entered.address ?? uri };
   const error = standardError('validation', 'The document cannot be read', `It is neither JSON nor YAML: ${read.problem}.`);
@@ -127,7 +141,9 @@ async function fetchedDocument(
   options: DocumentOptions,
 ): Promise<KeptDocument | Failed> {
   const fetched = await fetchDocumentOf(request, signal, options);
-  return 'json' in fetched ? { ...fetched, operations: new Map() } : fetched;
+  if (!('json' in fetched)) return fetched;
+  // Its server may echo a secret, and the call goes to an address of the document.
+  return { ...fetched, json: request.run.shown(fetched.json), operations: new Map() };
 }
 
 /** A hash, since an endpoint may have a secret. */
