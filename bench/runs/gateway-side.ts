@@ -39,13 +39,15 @@ interface GatewaySideOptions {
   readonly server: OwnServer | undefined;
   /** `http://127.0.0.1:PORT` of each far side. */
   readonly far: readonly string[];
+  /** Added to the users of `configurationOf`. */
+  readonly users?: readonly Readonly<Record<string, unknown>>[];
   /** Arguments for Node itself. */
   readonly nodeArguments?: readonly string[];
 }
 
 /** The gateway with its defaults, and an adapter instance `Bench`. Runs are started over HTTP, by 32 callers with a token. */
 export async function gatewaySide(owner: Owner, options: GatewaySideOptions): Promise<GatewaySide> {
-  const { server, far, nodeArguments = [] } = options;
+  const { server, far, users = [], nodeArguments = [] } = options;
   const directory = temporaryDirectory(owner);
   const config = {
     outbound: { allow: far.map((url) => new URL(url).host) },
@@ -53,7 +55,7 @@ export async function gatewaySide(owner: Owner, options: GatewaySideOptions): Pr
     store: { url: server?.url ?? 'sqlite:./gateway.db' },
   };
   const adapters = [{ name: 'Bench', kind: 'rest', url: far[0], concurrency: 64 }];
-  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf({ config, adapters })));
+  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf({ config, adapters, users })));
   const args = [...nodeArguments, executable, 'serve'];
   const open = async () => {
     const started = await start(owner, { command: process.execPath, args, directory });
@@ -77,7 +79,7 @@ export async function gatewaySide(owner: Owner, options: GatewaySideOptions): Pr
     return made;
   };
   const begin = (id: string): Promise<void> => startRun(running, id);
-  const store = server ?? join(directory, 'gateway.runs.db');
+  const store = server ?? join(directory, 'gateway.audit.db');
   const ended = await endedRuns(owner, store);
   return {
     name: 'gateway',

@@ -77,12 +77,12 @@ export async function startThisGateway(owner: Owner, options: GatewayOptions): P
   return { ...started, request: (route) => requestOf(route, { ...options, token }) };
 }
 
-/** A bearer token of the administrator of a gateway that a benchmark started. */
-export async function tokenOf(port: number): Promise<string> {
+/** A bearer token of a user of a gateway that a benchmark started. */
+export async function tokenOf(port: number, username = 'admin-user'): Promise<string> {
   const reply = await fetch(`http://127.0.0.1:${port}/login`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ username: 'admin-user', password: testPassword }),
+    body: JSON.stringify({ username, password: testPassword }),
   });
   if (reply.status !== 200) throw new Error(`login: ${reply.status} ${await reply.text()}`);
   return ((await reply.json()) as { readonly token: string }).token;
