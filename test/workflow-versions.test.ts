@@ -54,7 +54,7 @@ eachStore((store) => {
     assert.equal((await put('eve', 'one', '1.0.0', [answering('other')])).status, 201);
     await until('the removal is on record', async () =>
       (await send('ann', 'GET', '/audit?limit=100')).text.includes(
-        '"workflow":{"id":"lab.one","version":"1.0.0","tombstone":true}',
+        '"workflow":{"_id":"lab.one","name":"lab.one","version":"1.0.0","tombstone":true}',
       ),
     );
   });

@@ -133,12 +133,16 @@ interface Beginning {
   readonly parent?: ModelRun | undefined;
   readonly hands: readonly (readonly [Person | undefined, Hand])[];
   readonly repeated?: Hands | undefined;
+  /** How many events there were before it. */
+  readonly since: number;
 }
 
 export class ModelRun {
   readonly given: Beginning;
   readonly at: number[];
   readonly approvals: ModelApproval[] = [];
+  /** The numbers of the events that its listeners took. */
+  readonly taken = new Set<number>();
   child: ModelRun | undefined;
   readonly isScheduled: boolean;
   hasEnded = false;

@@ -30,8 +30,7 @@ export class ModelWorld {
   readonly automations: ModelAutomation[] = [];
   readonly runs: ModelRun[] = [];
   formWriter: Person | undefined;
-  /** The senders of the first event of each type. */
-  readonly #events = new Map<Event, readonly Person[]>();
+  readonly #events: { readonly event: Event; readonly senders: readonly Person[] }[] = [];
 
   /** Who has a hand in it from the beginning. */
   begin({ id, automation, version, by, as, repeats }: NewModelRun): ModelRun {
@@ -45,14 +44,14 @@ export class ModelWorld {
     const { program } = version;
     const pins = [version, ...inner];
     const repeated: Hands | undefined = repeats?.involved();
-    const run = new ModelRun({ id, automation, principal: by, program, pins, hands, repeated });
+    const run = new ModelRun({ id, automation, principal: by, program, pins, hands, repeated, since: this.#events.length });
     this.runs.push(run);
     this.#goOn(run);
     return run;
   }
 
   publish(event: Event, senders: readonly Person[]): void {
-    if (!this.#events.has(event)) this.#events.set(event, senders);
+    this.#events.push({ event, senders });
     for (const run of this.runs) if (run.given.program.some((_, branch) => run.step(branch)?.kind === 'listen')) this.#goOn(run);
   }
 
@@ -104,10 +103,13 @@ export class ModelWorld {
       return true;
     }
     if (step.kind === 'listen') {
-      // A listener takes an event that came shortly before as well, the first one first.
-      const senders = this.#events.get(step.event);
-      for (const sender of senders ?? []) run.joins(sender, 'event');
-      return senders !== undefined;
+      // The first event since the run was created that no other listener of the run has.
+      const found = this.#events.findIndex(
+        ({ event }, at) => event === step.event && at >= run.given.since && !run.taken.has(at),
+      );
+      run.taken.add(found);
+      for (const sender of this.#events[found]?.senders ?? []) run.joins(sender, 'event');
+      return found !== -1;
     }
     if (step.kind === 'child') return this.#runsChild(run, step.version);
     return false;
@@ -120,7 +122,7 @@ export class ModelWorld {
     // A child is the first task of its parent.
     const id = `${parent.given.id}.1.1`;
     const program: Program = pin.program;
-    const child = new ModelRun({ id, automation, principal, program, pins, parent, hands: [] });
+    const child = new ModelRun({ id, automation, principal, program, pins, parent, hands: [], since: this.#events.length });
     parent.child = child;
     this.runs.push(child);
     this.#goOn(child);
