@@ -11,7 +11,7 @@ import { explained } from './start-faults.ts';
 import { storeUnavailable } from './store-failure.ts';
 import { filesOf } from './store-part.ts';
 import { migrateFiles, refuseMissing, refuseOtherTables } from './store-schema.ts';
-import { type SessionSource, type StoreFigures, sumOf } from './store-session.ts';
+import { ofGroup, type SessionSource, type StoreFigures, sumOf } from './store-session.ts';
 import { postgresNotifications, postgresSessions, postgresSources, type StoreSources, sqliteSources } from './store-sources.ts';
 import type { Tables } from './tables.ts';
 import { type Availability, logAvailability, watchAvailability } from './watch-availability.ts';
@@ -31,6 +31,8 @@ export interface Database {
   readonly query: Kysely<Tables>;
   /** Writes the part `records`, as `query` does. On SQLite it is a file of its own, so that neither waits for the other. */
   readonly records: Kysely<Tables>;
+  /** As `records`, for the work of runs: on SQLite it takes turns with the other work on that file, so that no action waits for many runs. */
+  readonly ofRuns: Kysely<Tables>;
   /**
    * Reads committed rows of both parts, while a writer runs. On SQLite it has connections of its own, which refuse statements that write.
    * A transaction of it sees one moment of the store from its first statement on; on SQLite that holds for each file by itself.
@@ -68,7 +70,7 @@ export async function openDatabase({ store, log, watcher, asItIs }: OpenOptions)
   const files = store.kind === 'sqlite' ? filesOf(store.file) : [];
   await (asItIs === true ? refuseMissing(files) : prepare(store));
   const sources = store.kind === 'sqlite' ? sqliteSources(filesOf(store.file)) : await postgresSources(store.url);
-  const { query, records, read } = queriesOver(sources, { dialect, log, watcher });
+  const { query, records, ofRuns, read } = queriesOver(sources, { dialect, log, watcher });
   const notifications = await notificationsOf(store);
   const close = async (): Promise<void> => {
     await using closing = new AsyncDisposableStack();
@@ -88,6 +90,7 @@ export async function openDatabase({ store, log, watcher, asItIs }: OpenOptions)
   return {
     query,
     records,
+    ofRuns,
     read,
     dialect,
     notifications,
@@ -116,14 +119,18 @@ async function notificationsOf(store: StoreOptions): Promise<Notifications> {
 function queriesOver(
   { writers, recordWriters, readers }: StoreSources,
   { dialect, log, watcher }: Pick<OpenOptions, 'log' | 'watcher'> & Pick<Database, 'dialect'>,
-): Pick<Database, 'query' | 'records' | 'read'> {
+): Pick<Database, 'query' | 'records' | 'ofRuns' | 'read'> {
   const over = (source: SessionSource, access: 'read' | 'write', availability: Availability): Kysely<Tables> =>
     kyselyOver(dialect, watchAvailability(watcher === undefined ? source : watchTime(source, access, watcher), availability));
   const writing = logAvailability('the store', log);
   const query = over(writers, 'write', writing);
+  const ofRecords = logAvailability("the store's audit file", log);
+  const recordsOver = (source: SessionSource): Kysely<Tables> =>
+    recordWriters === writers ? query : over(source, 'write', ofRecords);
   return {
     query,
-    records: recordWriters === writers ? query : over(recordWriters, 'write', logAvailability("the store's audit file", log)),
+    records: recordsOver(recordWriters),
+    ofRuns: recordsOver(ofGroup(recordWriters, 'runs')),
     read: over(readers, 'read', dialect === 'sqlite' ? ofReaders(logAvailability('the store', log)) : writing),
   };
 }

@@ -24,7 +24,7 @@ interface SqliteSessionsOptions {
 }
 
 /**
- * Connections, each lent to one caller at a time, in the order of the calls. A worker thread starts when a caller needs it, also after the
+ * Connections, each lent to one caller at a time: groups take turns, and callers of a group come in the order of the calls. A worker thread starts when a caller needs it, also after the
  * one before ended. The writer creates the file (mode 0600) and its directory (0700).
  */
 export class SqliteSessions implements SessionSource {
@@ -43,8 +43,8 @@ export class SqliteSessions implements SessionSource {
     this.#permits = new Semaphore(this.#connections);
   }
 
-  async open(): Promise<StoreSession> {
-    await this.#acquire();
+  async open(group?: string): Promise<StoreSession> {
+    await this.#acquire(group);
     try {
       if (this.#closed) throw storeUnavailable('closed');
       const connection = await this.#alive();
@@ -89,8 +89,12 @@ export class SqliteSessions implements SessionSource {
     this.#permits.release();
   }
 
-  #acquire(): Promise<void> {
-    return this.#permits.acquire({ limit: connectionWait, late: () => storeUnavailable('waited too long for a connection') });
+  #acquire(group = ''): Promise<void> {
+    return this.#permits.acquire({
+      group,
+      limit: connectionWait,
+      late: () => storeUnavailable('waited too long for a connection'),
+    });
   }
 }
 

@@ -25,7 +25,8 @@ export interface StoreFigures {
 export interface SessionSource {
   /** The statement that opens a transaction. */
   readonly begin: string;
-  open(): Promise<StoreSession>;
+  /** `group`: groups that wait for a connection take turns, where the source has few. */
+  open(group?: string): Promise<StoreSession>;
   figures(): StoreFigures;
   /** Waits for the sessions in use. */
   close(): Promise<void>;
@@ -36,4 +37,9 @@ export function sumOf(parts: readonly { figures(): StoreFigures }[]): StoreFigur
   const figures = parts.map((part) => part.figures());
   const sum = (name: keyof StoreFigures): number => figures.reduce((total, one) => total + one[name], 0);
   return { busy: sum('busy'), idle: sum('idle'), waiting: sum('waiting') };
+}
+
+/** The source for the work of one group. */
+export function ofGroup(source: SessionSource, group: string): SessionSource {
+  return { begin: source.begin, open: () => source.open(group), figures: () => source.figures(), close: () => source.close() };
 }

@@ -48,7 +48,7 @@ const payloadSize = 7_000;
 /** Of a transaction that changes more runs, others learn `all`. */
 const runsAtMost = 1_000;
 
-export function createRunChanges({ records, notifications }: Database): RunChanges {
+export function createRunChanges({ ofRuns, notifications }: Database): RunChanges {
   const listeners = new Set<(change: RunChange) => void>();
   const emit = (change: RunChange): void => {
     for (const listener of listeners) listener(change);
@@ -68,7 +68,7 @@ export function createRunChanges({ records, notifications }: Database): RunChang
       return () => void listeners.delete(listener);
     },
     async commit(work) {
-      const { result, words } = await records.transaction().execute(async (transaction) => {
+      const { result, words } = await ofRuns.transaction().execute(async (transaction) => {
         const worked = await work(transaction);
         const changed = wordsOf(worked);
         await notifications.notify(transaction, channelOfRuns, payloadsOf(sender, changed));
