@@ -31,7 +31,7 @@ export interface Database {
   readonly query: Kysely<Tables>;
   /** Writes the part `records`, as `query` does. On SQLite it is a file of its own, so that neither waits for the other. */
   readonly records: Kysely<Tables>;
-  /** As `records`, for the work of runs: on SQLite it takes turns with the other work on that file, so that no action waits for many runs. */
+  /** As `records`, for the work of runs. On SQLite it takes turns with other work on that file, so that no action waits for many runs. */
   readonly ofRuns: Kysely<Tables>;
   /**
    * Reads committed rows of both parts, while a writer runs. On SQLite it has connections of its own, which refuse statements that write.
