@@ -94,6 +94,8 @@ test('a node that does not prove that it is NSO gets no dry run, and no other ch
     const { node, name } = await nso(t, library);
     for (const method of ['PUT', 'PATCH', 'DELETE', 'POST'])
       assert.match(await reasonOf(name, { method, body: '{"x:child":1}' }), /its YANG library does not prove that it is NSO/u);
+    for (const path of ['restconf/data/x?dry-run=native', 'restconf/data/x?dry%2Drun=cli'])
+      assert.match(await reasonOf(name, { method: 'PATCH', path }), /its YANG library does not prove that it is NSO/u);
     assert.deepEqual([node.calls.length, node.changes], [0, 0]);
     assert.ok(node.libraryReads >= 8, 'a missing proof is not kept');
   }
@@ -162,8 +164,8 @@ test('a call without a dry run is not sent, and the reason says why', async (t) 
   const action = 'restconf/data/tailf-ncs:devices/device=ce0/sync-to';
   const cases: readonly (readonly [Asked, RegExp])[] = [
     [{ method: 'GET', body: '' }, /a GET has no dry run/u],
-    [{ path: `${path}?dry-run` }, /asks for a dry run itself/u],
-    [{ path: `${path}?x=1&dry%2Drun=cli` }, /asks for a dry run itself/u],
+    [{ path: `${path}?dry-run` }, /is a dry run itself: it changes nothing/u],
+    [{ path: `${path}?x=1&dry%2Drun=cli` }, /is a dry run itself: it changes nothing/u],
     [{ path: `${path}?commit-queue=async` }, /combines no dry run with commit-queue/u],
     [{ path: `${path}?no-out-of-sync-check` }, /combines no dry run with no-out-of-sync-check/u],
     [{ path: `${path}?no-overwrite&x` }, /combines no dry run with no-overwrite/u],
@@ -184,11 +186,12 @@ test('a call without a dry run is not sent, and the reason says why', async (t) 
     [{ method: 'POST', path: `${action}?unhide=debug`, body: '' }, /no query parameters with an action/u],
     [{ method: 'POST', path: action, body: '{"device":["ce0"]}' }, /not an object \{"input"/u],
     [{ method: 'POST', path: action, body: '{"input":{},"input":{}}' }, /not an object \{"input"/u],
-    [{ method: 'POST', path: action, body: '{"input":{"ncs:dry-run":{}}}' }, /asks for a dry run itself/u],
+    [{ method: 'POST', path: action, body: '{"input":{"ncs:dry-run":{}}}' }, /is a dry run itself: it changes nothing/u],
     [{ method: 'POST', path: action, body: '{"input":{"a":1}}', contentType: 'application/yang-data+xml' }, /in JSON alone/u],
   ];
   for (const [asked, expected] of cases) assert.match(await reasonOf(name, asked), expected);
-  assert.equal(node.far.requests.length, 0);
+  // The proof of the node alone is read, for the calls that ask for a dry run themselves.
+  assert.deepEqual([node.calls.length, node.changes, node.far.requests.length - node.libraryReads], [0, 0, 0]);
 });
 
 test('a POST that a server may take for an action is not sent for a preview, in no spelling', async (t) => {

@@ -1,4 +1,5 @@
 import type { Clock } from '#base/clock.ts';
+import type { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import { CallScope } from '#outbound/call-scope.ts';
@@ -35,6 +36,8 @@ export interface NodeCall {
   readonly body?: Buffer | undefined;
   /** True: the call asks for a dry run, so it goes only to a node that has proven that it knows them (`AdapterKind.dryRuns`). */
   readonly isDryRun?: true;
+  /** The failure in place of the call, once its node has proven that: the call does not leave. */
+  readonly refusal?: GatewayError;
 }
 
 /** One address of an orchestrator, with its own connections and breaker. NSO calls this a node of a high-availability group. */
@@ -143,6 +146,7 @@ function attemptsOf(
   const attempt = async (call: NodeCall, scope: CallScope): Promise<AttemptResult> => {
     try {
       if (call.isDryRun === true) await proof.require(scope);
+      if (call.refusal !== undefined) return { failure: call.refusal };
       const send = (held: readonly string[]): Promise<FarSideReply> =>
         breaker.run(() => sender.send(outbound(call, held), scope));
       const { reply, refused } = await sendAuthenticated({ credentials, isQuery: call.method === 'GET', scope, send });

@@ -24,6 +24,12 @@ export interface ChangeCall {
 /** The call that asks for a dry run. */
 export type WrittenDryRun = Pick<ChangeCall, 'path' | 'body' | 'contentType'>;
 
+/** Why a call has no dry run. `ofProven`: the reason is about a node that has proven that it knows dry runs, and no other one. */
+export interface NoDryRun {
+  readonly none: string;
+  readonly ofProven?: true;
+}
+
 /** A reply with its whole body. */
 export interface WholeAnswer {
   readonly status: number;
@@ -36,7 +42,7 @@ export interface WholeAnswer {
  */
 export interface DryRuns {
   /** Adds the request for a dry run to a call, or says why there is none for it. The caller's body keeps its bytes, or gets one member. */
-  write(call: ChangeCall, format: DryRunFormat): WrittenDryRun | { readonly none: string };
+  write(call: ChangeCall, format: DryRunFormat): WrittenDryRun | NoDryRun;
   /** Looks for the proof with GETs to one node. Resolves to the reason where there is none; rejects as `read` does. */
   prove(read: (path: string, accept: string) => Promise<WholeAnswer>): Promise<string | undefined>;
   /** The accepted media type of the answer. */

@@ -1,6 +1,7 @@
 import type { AdapterInstance } from '#adapters/adapter-instance.ts';
 import { noDryRun } from '#adapters/dry-run-proof.ts';
-import type { DryRunFormat, WrittenDryRun } from '#adapters/dry-runs.ts';
+import type { DryRunFormat, NoDryRun, WrittenDryRun } from '#adapters/dry-runs.ts';
+import type { GatewayError } from '#base/gateway-error.ts';
 import type { OutboundCall } from '#outbound/outbound-call.ts';
 import { decideDestination } from './path-decision.ts';
 import type { CallOperation, RelayedCall, RuleDecision } from './relayed-call.ts';
@@ -25,7 +26,7 @@ interface ChangingCall {
 export function dryRunCall(call: ChangingCall, format: DryRunFormat): RelayedCall {
   const { operation, adapter, method } = call;
   const { dryRuns } = adapter.kind;
-  const written =
+  const written: WrittenDryRun | NoDryRun =
     dryRuns === undefined
       ? { none: `the adapter instance "${adapter.name}" is of kind ${adapter.kind.name}, which has no dry runs` }
       : dryRuns.write(call, format);
@@ -36,11 +37,12 @@ export function dryRunCall(call: ChangingCall, format: DryRunFormat): RelayedCal
     decide: () => decided(call, written),
     hold: () => adapter.hold(),
     async send(scope, record) {
-      if (dryRuns === undefined || 'none' in written) throw new Error('A call without a dry run passed its decision.');
-      const { body, contentType } = written;
+      if (dryRuns === undefined) throw new Error('A call without a dry run passed its decision.');
+      const isUnsent = 'none' in written;
+      const { path, body, contentType } = isUnsent ? call : written;
       const headers = call.headers(dryRuns.accept, body && contentType);
-      const asked = { method, path: written.path, headers, body, retry: 'action', isDryRun: true } as const;
-      const reply = await adapter.perform(asked, scope);
+      const asked = { method, path, headers, body, retry: 'action', isDryRun: true } as const;
+      const reply = await adapter.perform({ ...asked, ...(isUnsent && { refusal: refusalOf(written) }) }, scope);
       record.note({ upstreamStatus: reply.status });
       return reply;
     },
@@ -48,8 +50,12 @@ export function dryRunCall(call: ChangingCall, format: DryRunFormat): RelayedCal
 }
 
 /** The path rights hold for the call that would be sent. */
-function decided({ adapter, method, path }: ChangingCall, written: WrittenDryRun | { readonly none: string }): RuleDecision {
+function decided({ adapter, method, path }: ChangingCall, written: WrittenDryRun | NoDryRun): RuleDecision {
   const decision = decideDestination(adapter, method, path);
-  if (!decision.allowed || !('none' in written)) return decision;
-  return { allowed: false, rule: 'no dry run', refusal: noDryRun(`There is no dry run of this call: ${written.none}.`) };
+  if (!decision.allowed || !('none' in written) || written.ofProven === true) return decision;
+  return { allowed: false, rule: 'no dry run', refusal: refusalOf(written) };
+}
+
+function refusalOf({ none }: NoDryRun): GatewayError {
+  return noDryRun(`There is no dry run of this call: ${none}.`);
 }

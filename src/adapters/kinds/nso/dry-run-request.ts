@@ -1,11 +1,11 @@
-import type { ChangeCall, DryRunFormat, WrittenDryRun } from '#adapters/dry-runs.ts';
+import type { ChangeCall, DryRunFormat, NoDryRun, WrittenDryRun } from '#adapters/dry-runs.ts';
 import { pointerTo } from '#json/json-pointer.ts';
 import { type JsonNode, JsonTreeReader } from '#json/json-tree.ts';
 import { opaqueMembers } from '#json/opaque-member.ts';
 import { localName } from './json-members.ts';
 import { longestParsed, nameOfTarget, treeOf, whyNoChild } from './post-target.ts';
 
-type Written = WrittenDryRun | { readonly none: string };
+type Written = WrittenDryRun | NoDryRun;
 
 /** The actions of NSO whose input has a `dry-run`. */
 const actions: ReadonlySet<string> = new Set(['sync-from', 'sync-to', 're-deploy', 'un-deploy']);
@@ -46,24 +46,28 @@ function configurationDryRun({ path, body, contentType, passedOn }: ChangeCall, 
   if (passedOn['x-cisco-nso-commit-params'] !== undefined) return { none: inParams('X-Cisco-NSO-Commit-Params') };
   const [, query] = /^[^?]*\?(.*)$/su.exec(path) ?? [];
   const problem = query === undefined ? undefined : queryProblem(query);
-  if (problem !== undefined) return { none: problem };
+  if (problem !== undefined) return problem;
   const separator = query === undefined ? '?' : query === '' || query.endsWith('&') ? '' : '&';
   return { path: `${path}${separator}dry-run=${format}`, body, contentType };
 }
 
-function queryProblem(query: string): string | undefined {
+function queryProblem(query: string): NoDryRun | undefined {
   for (const parameter of query.split(/[&;]/u)) {
     const [written = ''] = parameter.split('=', 1);
     const name = decoded(written);
-    if (name === undefined) return 'a query parameter is percent-encoded in a wrong way';
+    if (name === undefined) return { none: 'a query parameter is percent-encoded in a wrong way' };
     if (name === 'dry-run') return isDryRun;
-    if (name === 'params') return inParams('the query parameter params');
-    if (excluded.test(name)) return `NSO combines no dry run with ${name}`;
+    if (name === 'params') return { none: inParams('the query parameter params') };
+    if (excluded.test(name)) return { none: `NSO combines no dry run with ${name}` };
   }
   return undefined;
 }
 
-const isDryRun = 'the call asks for a dry run itself, so the gateway adds none';
+/** Another server would execute such a call. */
+const isDryRun: NoDryRun = {
+  none: 'the call is a dry run itself: it changes nothing, and its reply is the preview',
+  ofProven: true,
+};
 
 function inParams(place: string): string {
   return `its commit parameters are in ${place}, to which the gateway adds nothing`;
@@ -89,7 +93,7 @@ function actionDryRun({ path, body, contentType }: ChangeCall, format: DryRunFor
   const input = inputOf(body);
   if ('none' in input) return input;
   const { start, end, members } = input;
-  if (members.some(([name]) => localName(name) === 'dry-run')) return { none: isDryRun };
+  if (members.some(([name]) => localName(name) === 'dry-run')) return isDryRun;
   const added = Buffer.from(members.length === 0 ? member : `${member},`);
   const inside = start + 1;
   return {
@@ -106,7 +110,7 @@ function isEmpty(body: Buffer): boolean {
 type Input = { readonly start: number; readonly end: number; readonly members: Extract<JsonNode, { kind: 'object' }>['members'] };
 
 /** The place of the object in `{"input":{…}}`. */
-function inputOf(body: Buffer): Input | { readonly none: string } {
+function inputOf(body: Buffer): Input | NoDryRun {
   if (body.length > longestParsed) return { none: `the input is longer than ${longestParsed} bytes` };
   const tree = treeOf(body);
   const [wrapper, other] = tree?.kind === 'object' ? tree.members : [];
