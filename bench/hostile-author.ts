@@ -70,23 +70,23 @@ async function measure(owner: Owner): Promise<readonly (readonly [string, boolea
   const order: HostileOrder = { port: side.port, token: await tokenOf(side.port, hostile.username) };
   attacker.send(order);
   await heard<'begun'>();
-  const beside = await work(seconds);
+  const busy = await work(seconds);
   attacker.send('stop');
   const counts = await heard<HostileCounts>();
   const after = await storeSizes(side);
   const memory = mebibytes(side.pid, 'VmHWM');
-  printAdmin(alone, beside);
+  printAdmin(alone, busy);
   console.log(`\n${table(['part of the store', 'before, MiB', 'after, MiB'], storeRows(before, after))}`);
   console.log(`\ngreatest memory of the gateway: ${memory.toFixed(0)} MiB\n`);
   printCounts(counts);
   console.log(`\n${await limitsOf(side)}\n`);
   const growth = sum(after) - sum(before);
-  const greatest = Math.max(...beside.begins);
-  const ratio = beside.all.p99 / alone.all.p99;
+  const greatest = Math.max(...busy.begins);
+  const ratio = busy.all.p99 / alone.all.p99;
   return [
     [
-      `${beside.made - beside.answered} of ${beside.made} calls of the admin not answered with 2xx (mark 0)`,
-      beside.answered === beside.made,
+      `${busy.made - busy.answered} of ${busy.made} calls of the admin not answered with 2xx (mark 0)`,
+      busy.answered === busy.made,
     ],
     [`p99 ${ratio.toFixed(2)} times that of a quiet gateway (mark ${markOfCalls})`, ratio <= markOfCalls],
     [`each run began within ${greatest} ms (mark ${markOfRuns})`, greatest <= markOfRuns],
@@ -97,8 +97,8 @@ async function measure(owner: Owner): Promise<readonly (readonly [string, boolea
   ];
 }
 
-function printAdmin(alone: AdminFigures, beside: AdminFigures): void {
-  const row = (name: string, of: (figures: AdminFigures) => string): string[] => [name, of(alone), of(beside)];
+function printAdmin(alone: AdminFigures, busy: AdminFigures): void {
+  const row = (name: string, of: (figures: AdminFigures) => string): string[] => [name, of(alone), of(busy)];
   const rows = [
     row('calls made', ({ made }) => String(made)),
     row('answered with 2xx', ({ answered }) => String(answered)),

@@ -199,17 +199,22 @@ function resumeRoute(runs: RunCatalogue): Route {
       operationId: 'resumeRun',
       summary: 'Resume a suspended run, or decide about a call whose outcome is unknown',
       description: `Without a body: for those who may run its automation. A run that is suspended because the outcome of a call is unknown needs a decision instead, as decideRun takes it; who sends it here needs the rights to both. ${replyComesAfterIt}`,
-      pathParameters: runParameter,
-      success: { status: 200, description: 'The run after the change.', schema: runSchema },
-      errors: changeErrors,
-      example: {
-        path: { id: exampleRun.id },
-        request: { task: '1', as: 'done', reason: 'The device has the change: show log, 22:04.' },
-        reply: exampleRun,
-      },
+      ...decisionDocs,
     },
   };
 }
+
+/** Of both routes that take a decision. */
+const decisionDocs = {
+  pathParameters: runParameter,
+  success: { status: 200, description: 'The run after the change.', schema: runSchema },
+  errors: changeErrors,
+  example: {
+    path: { id: exampleRun.id },
+    request: { task: '1', as: 'done', reason: 'The device has the change: show log, 22:04.' },
+    reply: exampleRun,
+  },
+} as const;
 
 /** The decision, with its reason in the record, also where it is refused. */
 function notedDecision(request: RouteRequest): RunDecision {
@@ -234,14 +239,7 @@ function decideRoute(runs: RunCatalogue): Route {
       operationId: 'decideRun',
       summary: 'Decide about a call whose outcome is unknown',
       description: `A run is suspended where the outcome of a call is unknown, until somebody says what became of it. A second decision about a call is 409. ${replyComesAfterIt}`,
-      pathParameters: runParameter,
-      success: { status: 200, description: 'The run after the change.', schema: runSchema },
-      errors: changeErrors,
-      example: {
-        path: { id: exampleRun.id },
-        request: { task: '1', as: 'done', reason: 'The device has the change: show log, 22:04.' },
-        reply: exampleRun,
-      },
+      ...decisionDocs,
     },
   };
 }
