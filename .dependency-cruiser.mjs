@@ -1,11 +1,11 @@
-import { belongsTo, mayImport } from './architecture.mjs';
+import { belongsTo, mayImport, neverImport } from './architecture.mjs';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
   forbidden: [
     ...Object.entries(mayImport).map(([folder, below]) => ({
       name: `${folder}-imports-only-its-table-row`,
-      comment: 'See ARCHITECTURE.md, "Which folder imports which". Move the code, or change the table with a decision record.',
+      comment: 'See CONTRIBUTING.md, "Which folder imports which". Move the code, or change the table with a decision record.',
       severity: 'error',
       from: { path: `^src/${folder}/`, pathNot: '[.]test(-support)?[.]ts$' },
       to: { path: '^src/', pathNot: `^src/(${[folder, ...below].join('|')})/` },
@@ -28,6 +28,18 @@ export default {
         dependencyTypesNot: ['local', 'aliased-subpath-import', 'type-only'],
       },
     })),
+    ...neverImport.flatMap(([one, other]) =>
+      [
+        [one, other],
+        [other, one],
+      ].map(([from, to]) => ({
+        name: `${from}-never-imports-${to}`.replaceAll('/', '-'),
+        comment: 'See architecture.mjs, "neverImport".',
+        severity: 'error',
+        from: { path: `^src/${from}/`, pathNot: '[.]test(-support)?[.]ts$' },
+        to: { path: `^src/${to}/` },
+      })),
+    ),
     {
       name: 'a-folder-without-a-row',
       comment: 'Every folder under src/ has a row in architecture.mjs.',
@@ -56,9 +68,9 @@ export default {
       from: { path: '^src/', pathNot: ['^src/(adapters|calls|relay|wiring)/', '[.]test(-support)?[.]ts$'] },
       to: {
         path: [
-          '^src/relay/(rest-call|orchestrator-call|dry-run-call)[.]ts$',
-          '^src/adapters/adapter-(instance|instances|node)[.]ts$',
-          '^src/calls/recorded[.]ts$',
+          '^src/relay/(rest-call|orchestrator-call)[.]ts$',
+          '^src/adapters/(adapter-instances?|nodes/adapter-node)[.]ts$',
+          '^src/calls/send-recorded[.]ts$',
         ],
       },
     },
@@ -80,7 +92,7 @@ export default {
       name: 'the-console-knows-the-client-alone',
       comment: 'The console talks to the gateway by its client, as every program may.',
       severity: 'error',
-      from: { path: '^console/src/' },
+      from: { path: '^console/src/', pathNot: '[.]test[.]ts$' },
       to: { path: '^(src|demo|tools|test|bench)/|^client/src/(?!gateway[.]ts$)' },
     },
     {

@@ -5,3 +5,5 @@ export declare const belongsTo: readonly {
   readonly folders: readonly string[];
   readonly files?: readonly string[];
 }[];
+export declare const neverImport: readonly (readonly [string, string])[];
+export declare const maxFilesOfFolder: number;

@@ -1,16 +1,17 @@
 /**
  * Which folder imports which: a folder under src/ may import itself and what its row names.
  * The files next to the folders (`main.ts`, `serve.ts`, `demo.ts`) may import all. Enforced by dependency-cruiser (.dependency-cruiser.mjs),
- * printed in ARCHITECTURE.md; test/architecture.test.ts holds the two together.
+ * printed in CONTRIBUTING.md by `npm run docs`.
  */
 export const mayImport = {
   base: [],
   json: ['base'],
   yaml: [],
   xml: ['base', 'json'],
-  config: ['base', 'yaml', 'access', 'outbound', 'notifications'],
+  config: ['base', 'yaml', 'access', 'outbound', 'adapters', 'notifications', 'workflows'],
   database: ['base'],
-  audit: ['base', 'database'],
+  statistics: ['base', 'database'],
+  audit: ['base', 'database', 'statistics'],
   access: ['base', 'database'],
   outbound: ['base'],
   adapters: ['base', 'json', 'xml', 'outbound'],
@@ -25,19 +26,31 @@ export const mayImport = {
     'automations',
     'runs',
     'http',
-    'schedules',
     'notifications',
   ],
   relay: ['base', 'json', 'xml', 'outbound', 'adapters'],
   automations: ['base', 'json', 'database', 'access'],
   workflows: ['base', 'json', 'yaml', 'database', 'access'],
   forms: ['base', 'json', 'yaml', 'database', 'access', 'automations', 'workflows'],
-  runs: ['base', 'json', 'yaml', 'database', 'access', 'audit', 'automations', 'workflows', 'calls', 'relay'],
+  runs: ['base', 'json', 'yaml', 'database', 'access', 'audit', 'statistics', 'automations', 'workflows', 'calls', 'relay'],
   approvals: ['base', 'database', 'access', 'adapters', 'audit', 'calls', 'relay', 'previews', 'runs'],
-  schedules: ['base', 'database', 'automations', 'runs'],
-  notifications: ['base', 'database', 'outbound', 'adapters', 'runs'],
+  notifications: ['base', 'database', 'outbound', 'adapters', 'workflows', 'runs'],
   calls: ['base', 'access', 'outbound', 'adapters', 'relay', 'audit'],
   previews: ['base', 'access', 'adapters', 'audit', 'calls'],
+  mcp: [
+    'base',
+    'json',
+    'database',
+    'access',
+    'adapters',
+    'relay',
+    'audit',
+    'calls',
+    'previews',
+    'automations',
+    'runs',
+    'approvals',
+  ],
   http: [
     'base',
     'json',
@@ -54,6 +67,7 @@ export const mayImport = {
     'approvals',
     'notifications',
     'audit',
+    'statistics',
   ],
   cli: ['base', 'json', 'yaml', 'config', 'access', 'audit', 'workflows'],
   wiring: [
@@ -61,6 +75,7 @@ export const mayImport = {
     'config',
     'database',
     'audit',
+    'statistics',
     'access',
     'outbound',
     'adapters',
@@ -72,11 +87,10 @@ export const mayImport = {
     'forms',
     'runs',
     'approvals',
-    'schedules',
     'notifications',
+    'mcp',
     'http',
     'telemetry',
-    'cli',
   ],
 };
 
@@ -101,6 +115,19 @@ export const belongsTo = [
     // Its tests evaluate in their own thread.
     files: ['runs/interpreter/run-harness.test-support.ts'],
   },
+  { name: 'only-mcp-knows-its-protocol', packages: '^@modelcontextprotocol/', folders: ['mcp'] },
   { name: 'only-automations-knows-cron', packages: '^croner$', folders: ['automations'] },
-  { name: 'no-child-processes', packages: '^(child_process|cluster)$', folders: [] },
+  // `{ exec: … }` runs one program for the value of a secret, and the launcher the Node.js that npm installed.
+  {
+    name: 'no-child-processes',
+    packages: '^(child_process|cluster)$',
+    folders: [],
+    files: ['config/secrets/exec-source.ts', 'launcher.cjs'],
+  },
 ];
+
+/** Rooms of one folder that never import each other: what works on runs, and what answers questions about them. */
+export const neverImport = [['runs/engine', 'runs/catalogue']];
+
+/** Files of one folder of src/, its subfolders left out. */
+export const maxFilesOfFolder = 25;

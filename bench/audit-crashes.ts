@@ -3,7 +3,7 @@
  *
  *   node bench/audit-crashes.ts [ROUNDS] [sqlite|postgres] [SEED]        default 200, both stores, a new seed
  *
- * After each kill the gateway starts again. The audit log is then compared with the requests at the far side and the replies to callers.
+ * After each kill the gateway starts again. The audit log is then compared with the requests at the upstream and the replies to callers.
  * PostgreSQL is the one at TEST_POSTGRES_URL, else at 127.0.0.1:5432. Exit code 1 where a record or an outcome is missing.
  */
 import { auditCrashRounds } from '../test/support/crashes/audit-crash-rounds.ts';

@@ -6,14 +6,14 @@
  *
  * Each caller alternates between queries and actions, so that other work on the machine affects both. `paced`: 10 calls a second each, so
  * that the gateway is not saturated and the difference is the wait of an action. `flat out`: the next call at once; on two cores a
- * call mostly waits for the other 63. Callers and the far side share a process. Mark: paced, on SQLite, an action's median is at most
+ * call mostly waits for the other 63. Callers and the upstream share a process. Mark: paced, on SQLite, an action's median is at most
  * 1 ms over a query's.
  */
 import { Pool } from 'undici';
 import { startGatewayProcess } from '../test/support/gateway/start-gateway.ts';
 import { foundPostgres, sqliteStore, storeUrl, type TestStore } from '../test/support/stores/stores.ts';
-import { answeringFarSide } from './answering-far-side.ts';
-import { quantile } from './statistics.ts';
+import { answeringUpstream } from './answering-upstream.ts';
+import { quantile } from './figures.ts';
 
 const seconds = Number(process.argv[2] ?? 5);
 const only = process.argv[3];
@@ -49,7 +49,7 @@ async function run(store: TestStore): Promise<void> {
   const closers: (() => void | Promise<void>)[] = [];
   const owner = { after: (close: () => void | Promise<void>) => void closers.unshift(close) };
   try {
-    const url = await answeringFarSide(owner);
+    const url = await answeringUpstream(owner);
     const gateway = await startGatewayProcess(owner, {
       config: { store: { url: storeUrl(await store.fresh(owner)) } },
       adapters: [{ name: 'Far', kind: 'rest', url, concurrency: callers }],

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
+import { median, quantile, slope } from './figures.ts';
 import { processorSeconds } from './process-tree.ts';
+import { startSurroundings } from './speed/answering-upstream.ts';
 import { barChart } from './speed/chart.ts';
-import { startSurroundings } from './speed/far-side.ts';
 import { table } from './speed/report.ts';
 import { pairOf } from './speed/rounds.ts';
 import type { Subject } from './speed/subjects.ts';
-import { median, quantile, slope } from './statistics.ts';
 
 test('a median is that of the sorted values, and leaves their order as it was', () => {
   const values = [10, 9, 100];
@@ -59,7 +59,7 @@ test('the processor time of a process counts its children', { skip: process.plat
   assert.ok(processorSeconds(child.pid ?? 0) >= 0.1);
 });
 
-test('a measurement fails where the far side did not get one call for each reply', async (t) => {
+test('a measurement fails where the upstream did not get one call for each reply', async (t) => {
   const surroundings = await startSurroundings(t);
   const call = async (): Promise<void> => void (await (await fetch(`${surroundings.upstream}/status`)).arrayBuffer());
   await surroundings.exactly(async () => {
@@ -71,6 +71,6 @@ test('a measurement fails where the far side did not get one call for each reply
       await call();
       return { calls };
     });
-    await assert.rejects(miscounted, new RegExp(`^Error: ${calls} calls were answered, but 1 came to the far side$`, 'u'));
+    await assert.rejects(miscounted, new RegExp(`^Error: ${calls} calls were answered, but 1 came to the upstream$`, 'u'));
   }
 });

@@ -1,7 +1,7 @@
 /**
  * What the gateway costs, with the marks and results of docs/performance.md.
  *
- *   npm run bench -- [small] [large] [many] [soak] [two] [runs] [--rounds 15] [--seconds 2] [--callers 32] [--mebibytes 1024] [--minutes 10]
+ *   npm run bench -- [small] [large] [many] [soak] [two] [runs] [audit-search] [--rounds 15] [--seconds 2] [--callers 32] [--mebibytes 1024] [--minutes 10]
  *                    [--runs 2000] [--rows nginx,caddy,express-gateway,node-red] [--write DIRECTORY]
  *   npm run bench -- --cpu-prof DIRECTORY [--route restQuery] [--seconds 10]
  *
@@ -10,6 +10,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { auditSearch } from './audit-search.ts';
 import { runs } from './runs.ts';
 import { large } from './speed/large.ts';
 import { many } from './speed/many.ts';
@@ -21,7 +22,7 @@ import { small } from './speed/small.ts';
 import { soak } from './speed/soak.ts';
 import { two } from './speed/two.ts';
 
-const sections: Readonly<Record<string, Measure>> = { small, large, many, soak, two, runs };
+const sections: Readonly<Record<string, Measure>> = { small, large, many, soak, two, runs, 'audit-search': auditSearch };
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {

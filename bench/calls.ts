@@ -3,14 +3,14 @@
  *
  *   node bench/calls.ts [SECONDS]        default 5 for each route
  *
- * Linux only: processor time is read from /proc. The gateway is a process with a PostgreSQL of its own. Callers and the far side share
+ * Linux only: processor time is read from /proc. The gateway is a process with a PostgreSQL of its own. Callers and the upstream share
  * another process on the same machine. The benchmark ends all of them.
  */
 import { Client } from 'pg';
 import { Pool } from 'undici';
 import { startGatewayProcess } from '../test/support/gateway/start-gateway.ts';
 import { ownPostgres } from '../test/support/stores/own-postgres.ts';
-import { answeringFarSide } from './answering-far-side.ts';
+import { answeringUpstream } from './answering-upstream.ts';
 import { processorSeconds } from './process-tree.ts';
 
 const seconds = Number(process.argv[2] ?? 5);
@@ -29,7 +29,7 @@ async function committed(client: Client): Promise<number> {
 
 try {
   const postgres = await ownPostgres(owner);
-  const url = await answeringFarSide(owner);
+  const url = await answeringUpstream(owner);
   const gateway = await startGatewayProcess(owner, {
     config: { store: { url: postgres.url } },
     adapters: [{ name: 'Orchestrator', kind: 'rest', url, concurrency: 64 }],

@@ -11,7 +11,7 @@ import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Client } from 'pg';
-import { createAutomationStore } from '../src/automations/automation-store.ts';
+import { createAutomationStore } from '../src/automations/store/automation-store.ts';
 import { noLog } from '../src/base/log.ts';
 import { openDatabase, type StoreOptions } from '../src/database/database.ts';
 import { foundPostgres, sqliteStore, type TestStore } from '../test/support/stores/stores.ts';

@@ -6,7 +6,7 @@
  * Exit code 1 where a result is wrong, or the memory of the process grows by more than 64 MiB after the first tenth.
  */
 import assert from 'node:assert/strict';
-import { createExpressionPool, type Evaluated } from '../src/workflows/expression-pool.ts';
+import { createExpressionPool, type Evaluated } from '../src/workflows/jq/expression-pool.ts';
 import { mebibytes } from './process-tree.ts';
 
 const evaluations = Number(process.argv[2] ?? 100_000);

@@ -3,24 +3,24 @@
  *
  *   node bench/history.ts [CALLS] [SEED] [FAR SIDES]        default 10000, a new seed, 3
  *
- * Exit code 1 where the replies to callers contradict the requests that the far sides read.
+ * Exit code 1 where the replies to callers contradict the requests that the upstreams read.
  */
 import { callHistory } from '../test/support/histories/call-history.ts';
 import { contradictions } from '../test/support/histories/history-checker.ts';
 import { newSeed } from '../test/support/seeded-random.ts';
 
-const [callsGiven = '10000', seedGiven, farSidesGiven = '3'] = process.argv.slice(2);
+const [callsGiven = '10000', seedGiven, upstreamsGiven = '3'] = process.argv.slice(2);
 const calls = Number(callsGiven);
-const farSides = Number(farSidesGiven);
+const upstreams = Number(upstreamsGiven);
 const seed = seedGiven === undefined ? newSeed() : Number(seedGiven);
 
-console.log(`${calls} calls; to plan them again: node bench/history.ts ${calls} ${seed} ${farSides}`);
+console.log(`${calls} calls; to plan them again: node bench/history.ts ${calls} ${seed} ${upstreams}`);
 const started = performance.now();
 const closers: (() => void | Promise<void>)[] = [];
 try {
   const history = await callHistory(
     { after: (close) => void closers.push(close) },
-    { calls, seed, farSides, report: (line) => console.log(line) },
+    { calls, seed, upstreams, report: (line) => console.log(line) },
   );
   const found = contradictions(history);
   console.log('replies:', history.tally);

@@ -14,7 +14,7 @@ import { Client } from 'pg';
 import { testPasswordHash } from '../test/support/gateway/start-gateway.ts';
 import type { Owner } from '../test/support/owner.ts';
 import { ownPostgres } from '../test/support/stores/own-postgres.ts';
-import { answeringFarSide } from './answering-far-side.ts';
+import { answeringUpstream } from './answering-upstream.ts';
 import { type AdminFigures, admin } from './hostile/admin.ts';
 import type { HostileCounts, HostileOrder } from './hostile/attacker.ts';
 import { mebibytes } from './process-tree.ts';
@@ -54,7 +54,7 @@ async function measure(owner: Owner): Promise<readonly (readonly [string, boolea
   exited.catch(() => undefined);
   const heard = async <T>(): Promise<T> => ((await Promise.race([once(attacker, 'message'), exited])) as [T])[0];
   const hostileFar = await heard<string>();
-  const far = await answeringFarSide(owner);
+  const far = await answeringUpstream(owner);
   const server = values.store === 'postgres' ? await ownPostgres(owner) : undefined;
   const hostile = { username: 'hostile', passwordHash: testPasswordHash, roles: ['engineering', 'readonly'], groups: [] };
   const side = await gatewaySide(owner, {
@@ -106,7 +106,7 @@ function printAdmin(alone: AdminFigures, busy: AdminFigures): void {
     row('all calls: p50, p99, ms', ({ all }) => latencyText(all)),
     row('queries: p50, p99, ms', ({ queries }) => latencyText(queries)),
     row('actions: p50, p99, ms', ({ actions }) => latencyText(actions)),
-    row('straight to the far side: p99, ms', ({ straightP99 }) => straightP99.toFixed(1)),
+    row('straight to the upstream: p99, ms', ({ straightP99 }) => straightP99.toFixed(1)),
     row('POST of each run to its first task, ms', ({ begins }) => begins.join(', ')),
   ];
   console.log(table(['admin', 'quiet', 'next to the hostile user'], rows));

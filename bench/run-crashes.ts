@@ -3,7 +3,7 @@
  *
  *   node bench/run-crashes.ts [ROUNDS] [sqlite|postgres] [SEED]        default 200, both stores, a new seed
  *
- * After each kill the gateway starts again. At the end the runs are compared with the actions that the far side counted. PostgreSQL is the one
+ * After each kill the gateway starts again. At the end the runs are compared with the actions that the upstream counted. PostgreSQL is the one
  * at TEST_POSTGRES_URL, else at 127.0.0.1:5432. Exit code 1 where an action is missing or arrived twice, or a run did not end.
  */
 import { crashSeed } from '../test/support/crashes/crash-rounds.ts';

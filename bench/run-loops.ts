@@ -7,7 +7,7 @@
  */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mostMemory } from '../test/support/gateway/most-memory.ts';
+import { maxMemory } from '../test/support/gateway/max-memory.ts';
 import { actionTask, queryTask, type RunCaller, type SeenRun } from '../test/support/runs/run-caller.ts';
 import { runStage } from '../test/support/runs/run-stage.ts';
 
@@ -29,7 +29,7 @@ const measured = async (count: number): Promise<number> => {
   const run = await ended(caller, await caller.automation(`loop-${count}`, loop(count)));
   assert.equal(run.status, 'completed', JSON.stringify(run.error));
   assert.equal(far.queries - before, count);
-  const peak = mostMemory(gateway.pid);
+  const peak = maxMemory(gateway.pid);
   console.log(`${count} queries: the memory of the gateway was at most ${Math.round(peak)} MiB`);
   return peak;
 };
@@ -45,7 +45,7 @@ const run = await ended(caller, automation);
 assert.equal((await other).status, 'completed');
 assert.equal(run.status, 'faulted');
 assert.match(run.error?.detail ?? '', /100,000 tasks/u);
-console.log(`an endless loop: ${run.error?.detail} The memory was at most ${Math.round(mostMemory(gateway.pid))} MiB`);
+console.log(`an endless loop: ${run.error?.detail} The memory was at most ${Math.round(maxMemory(gateway.pid))} MiB`);
 
 /** Starts a run, waits for its end and prints its time. */
 async function ended(by: RunCaller, of: string): Promise<SeenRun> {

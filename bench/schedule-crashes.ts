@@ -10,7 +10,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reply } from '../test/support/callers/http-client.ts';
 import type { GatewayProcess } from '../test/support/gateway/start-gateway.ts';
-import { countingFarSide } from '../test/support/runs/counting-far-side.ts';
+import { countingUpstream } from '../test/support/runs/counting-upstream.ts';
 import { actionTask, type SeenRun } from '../test/support/runs/run-caller.ts';
 import { adminAt, runGateway } from '../test/support/runs/run-stage.ts';
 import { foundPostgres, storeUrl } from '../test/support/stores/stores.ts';
@@ -29,7 +29,7 @@ const owner = {
   },
 };
 const url = storeUrl(await foundPostgres.fresh(owner));
-const far = await countingFarSide(owner);
+const far = await countingUpstream(owner);
 far.answerAfter(() => 20);
 const names = ['a', 'b', 'c'];
 const gateways: GatewayProcess[] = [];

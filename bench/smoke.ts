@@ -1,17 +1,17 @@
 /**
  * The quick form of bench.ts for CI, under a minute: a query through the gateway and through the bare relay. Exit code 1 where two
- * measurements in a row are over 2.5 times the bare relay. The mark is stricter, but a shared machine allows no stricter limit.
+ * measurements in a row are over 3.5 times the bare relay. The mark is 2; history.md has what states gave.
  *
  *   npm run bench:smoke
  */
-import { startSurroundings } from './speed/far-side.ts';
+import { startSurroundings } from './speed/answering-upstream.ts';
 import { owning } from './speed/owning.ts';
 import { machine, smallTable } from './speed/report.ts';
 import { mark, measureRows } from './speed/rounds.ts';
 import { startBareRelay, startThisGateway } from './speed/subjects.ts';
 
 /** Times the processor time of the bare relay. */
-const limit = 2.5;
+const limit = 3.5;
 
 const options = { rounds: 5, milliseconds: 1500, callers: 32 };
 

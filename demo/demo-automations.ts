@@ -5,6 +5,8 @@ export interface DemoAutomation {
   readonly name: string;
   /** The workflow document, in YAML. */
   readonly workflow: string;
+  /** Documents that it runs, which are stored before it. */
+  readonly inner: readonly string[];
   /** `data` of the automation. */
   readonly data: {
     readonly description: string;
@@ -14,7 +16,9 @@ export interface DemoAutomation {
   };
 }
 
-const automations: readonly (Omit<DemoAutomation, 'workflow'> & { readonly file: string })[] = [
+type Listed = Omit<DemoAutomation, 'inner' | 'workflow'> & { readonly file: string; readonly innerFiles?: readonly string[] };
+
+const automations: readonly Listed[] = [
   {
     name: 'Bring up a VPN',
     file: 'bring-up-vpn.yaml',
@@ -28,8 +32,9 @@ const automations: readonly (Omit<DemoAutomation, 'workflow'> & { readonly file:
   {
     name: 'Nightly check-sync',
     file: 'nightly-check-sync.yaml',
+    innerFiles: ['check-sync-of-devices.yaml'],
     data: {
-      description: 'Runs check-sync on all devices, ten at a time, and reports those that are not in sync.',
+      description: 'Runs check-sync on all devices, ten in a call, and reports those that are not in sync.',
       workflowId: 'demo.nightly-check-sync',
       cron: '0 2 * * *',
     },
@@ -48,9 +53,14 @@ const automations: readonly (Omit<DemoAutomation, 'workflow'> & { readonly file:
 /** The automations of the demo, with the documents of the folder `workflows/`. */
 export async function readDemoAutomations(): Promise<readonly DemoAutomation[]> {
   return await Promise.all(
-    automations.map(async ({ file, ...automation }) => ({
+    automations.map(async ({ file, innerFiles = [], ...automation }) => ({
       ...automation,
-      workflow: await readFile(new URL(`workflows/${file}`, import.meta.url), 'utf8'),
+      workflow: await documentIn(file),
+      inner: await Promise.all(innerFiles.map(documentIn)),
     })),
   );
+}
+
+function documentIn(file: string): Promise<string> {
+  return readFile(new URL(`workflows/${file}`, import.meta.url), 'utf8');
 }

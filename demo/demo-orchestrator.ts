@@ -1,7 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type AssertionOptions, createAssertionVerifier } from './front/assertions.ts';
 import { createFront } from './front/front.ts';
 import { createExampleNetwork } from './model/example-network.ts';
+import type { DemoRelease } from './model/transaction.ts';
 
 /** Options of the demo orchestrator; every member has a default. */
 export interface DemoOrchestratorOptions {
@@ -15,6 +17,10 @@ export interface DemoOrchestratorOptions {
   readonly password?: string;
   /** Name of the user who may only read and gets 403 for every write; default `readonly-demo`. */
   readonly readOnlyUsername?: string;
+  /** Which version of NSO it is like; default `6.4`. `6.7` takes commit parameters as one JSON object, and its YANG library says so. */
+  readonly release?: DemoRelease;
+  /** Accepts assertions of a gateway (`deploy/nso/verify-assertion`), in `X-Auth-Token` or as a password; needs `python3`. */
+  readonly assertions?: AssertionOptions;
   /** Makes the trace id of a request without one; default a random UUID. */
   readonly traceIds?: () => string;
 }
@@ -34,18 +40,12 @@ export interface DemoOrchestrator {
  */
 export async function startDemoOrchestrator(options: DemoOrchestratorOptions = {}): Promise<DemoOrchestrator> {
   const host = options.host ?? '127.0.0.1';
-  const {
-    username = 'admin',
-    password = 'admin',
-    readOnlyUsername = 'readonly-demo',
-    traceIds = () => crypto.randomUUID(),
-  } = options;
+  const { release = '6.4', traceIds = () => crypto.randomUUID() } = options;
+  const verifier = options.assertions && (await createAssertionVerifier(options.assertions));
   const answer = createFront({
-    orchestrator: createExampleNetwork(),
-    users: [
-      { name: username, password, mayWrite: true },
-      { name: readOnlyUsername, password, mayWrite: false },
-    ],
+    verifier,
+    orchestrator: createExampleNetwork(release),
+    users: usersOf(options),
     traceIds,
   });
   const server = createServer({ maxHeaderSize: 64 * 1024 }, (request, response) => void answer(request, response));
@@ -53,12 +53,23 @@ export async function startDemoOrchestrator(options: DemoOrchestratorOptions = {
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    async close() {
+      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+      server.closeAllConnections();
+      await Promise.all([closed, verifier?.close()]);
+    },
   };
+}
+
+function usersOf({
+  username: name = 'admin',
+  password = 'admin',
+  readOnlyUsername = 'readonly-demo',
+}: DemoOrchestratorOptions): Parameters<typeof createFront>[0]['users'] {
+  return [
+    { name, password, rights: 'all' },
+    { name: readOnlyUsername, password, rights: 'read' },
+  ];
 }
 
 function listening(server: Server, port: number, host: string): Promise<void> {

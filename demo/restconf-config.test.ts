@@ -292,9 +292,25 @@ test('a dry run shows the change in three forms and changes nothing', async (t) 
   assert.match((await preview('dry-run=xml'))['result-xml']['local-node'].data, /<hostname xmlns="urn:ios">renamed<\/hostname>/u);
   const clash = await call({ method: 'PUT', path: `${path}?dry-run=cli&no-overwrite`, body });
   assert.equal(clash.status, 400);
-  const inHeader = { ...json, 'X-Cisco-NSO-Commit-Params': Buffer.from('{"dry-run":"native"}').toString('base64') };
-  assert.match((await call({ method: 'PUT', path, headers: inHeader, body })).body, /hostname renamed/u);
+  assert.equal((await call({ method: 'PUT', path: `${path}?params=e30%3D`, body })).status, 400, 'NSO before 6.7');
   assert.equal(JSON.parse((await call({ path })).body)['tailf-ned-cisco-ios:hostname'], 'ce0');
+});
+
+test('release 6.7 takes commit parameters as one JSON object, and its YANG library says so', async (t) => {
+  const demo = await startDemoOrchestrator({ release: '6.7' });
+  t.after(() => demo.close());
+  const call = (asked: DemoCall) => callDemo(demo.url, { ...asked, headers: { ...json, ...asked.headers } });
+  const path = `${devices}/device=ce0/${hostname}`;
+  const body = '{"tailf-ned-cisco-ios:hostname":"renamed"}';
+  const params = Buffer.from('{"label":"a","dry-run":{"outformat":"native","reverse":[null]}}').toString('base64');
+  const inQuery = await call({ method: 'PUT', path: `${path}?params=${encodeURIComponent(params)}`, body });
+  assert.match(inQuery.body, /hostname ce0/u);
+  const inHeader = await call({ method: 'PUT', path, headers: { 'X-Cisco-NSO-Commit-Params': params }, body });
+  assert.match(inHeader.body, /hostname ce0/u);
+  for (const query of ['dry-run=native', 'label=a', 'params=x', `params=${Buffer.from('{"other":1}').toString('base64url')}`])
+    assert.equal((await call({ method: 'PUT', path: `${path}?${query}`, body })).status, 400, query);
+  assert.equal(JSON.parse((await call({ path })).body)['tailf-ned-cisco-ios:hostname'], 'ce0');
+  assert.match((await call({ path: '/restconf/data/ietf-yang-library:yang-library' })).body, /"tailf-ncs-commit-params"/u);
 });
 
 test('the ETag is that of the whole datastore; a stale If-Match is 412 without a body, a current If-None-Match 304', async (t) => {

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { mkdir, open, readFile } from 'node:fs/promises';
-import { hashPassword } from '#access/password-hash.ts';
-import { shellQuoted } from '#base/shell-quoted.ts';
+import { hashPassword } from '#access/passwords/password-hash.ts';
 import { systemCode } from '#base/system-code.ts';
-import { visible } from '#base/visible.ts';
+import { shellQuoted } from '#base/text/shell-quoted.ts';
+import { visible } from '#base/text/visible.ts';
 import type { DemoOptions } from '#cli/command.ts';
 import { generatedPassword } from '#cli/generated-password.ts';
 import { shellWord } from '#cli/invocation.ts';
@@ -81,8 +81,9 @@ async function storeAutomations(url: string, password: string): Promise<readonly
       if (error.code !== 'automation-exists') problems.push(error.message);
     });
   };
-  for (const { name, data, workflow } of await readDemoAutomations()) {
-    await stored(gateway.createWorkflow({ rawBody: workflow, contentType: 'application/yaml' }));
+  for (const { name, data, workflow, inner } of await readDemoAutomations()) {
+    for (const rawBody of [...inner, workflow])
+      await stored(gateway.createWorkflow({ rawBody, contentType: 'application/yaml' }));
     await stored(gateway.createAutomation({ body: { name, data } }));
   }
   return problems;

@@ -1,3 +1,4 @@
+import { Session } from 'node:inspector/promises';
 import type { Writable } from 'node:stream';
 import { systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -23,8 +24,6 @@ export interface ServingProcess extends ProcessMemory {
 
 type Signal = 'SIGHUP' | 'SIGINT' | 'SIGTERM' | 'SIGUSR2';
 
-/** Milliseconds that calls in flight have after SIGTERM or SIGINT before they are aborted. */
-const drainLimit = 30_000;
 /** Further milliseconds until everything is closed: the audit log still has to record the outcomes of the aborted calls. */
 const closeLimit = 5_000;
 
@@ -57,7 +56,7 @@ export async function serve(
   process.off('SIGHUP', hangUpEarly);
   if (gateway === undefined) return 1;
   // Before the line is printed: its reader may send a signal at once.
-  const drained = drainOnSignal(gateway, log, process);
+  const drained = drainOnSignal(gateway, { log, process, limit: config.server.drain });
   const unprinted = await tryPrint(process.stdout, `listening on ${gateway.url}\n`);
   if (unprinted !== undefined) log.warn('the line "listening on …" was not printed', { reason: unprinted.message });
   ready(gateway.url);
@@ -110,7 +109,7 @@ const unsafeOptions: ReadonlySet<string> = new Set([
 const unsafeWhy = 'weakens TLS or the HTTP parser, or sends calls through a proxy that is not in the configuration';
 
 async function start(
-  { config, loadAgain }: ServeOptions,
+  { config, secrets, loadAgain }: ServeOptions,
   log: ProcessLog,
   process: ServingProcess,
 ): Promise<Gateway | undefined> {
@@ -118,8 +117,11 @@ async function start(
     const version = await packageVersion();
     // This loads nearly all modules, which a start that is refused does not need.
     const { startGateway } = await import('#wiring/gateway.ts');
+    // Of a process of tests it would take a third of a second, and the garbage is not the gateway's.
+    if (process.isShared !== true) await collectGarbage();
     return await startGateway({
       config,
+      secrets,
       loadAgain,
       log,
       clock: systemClock,
@@ -143,8 +145,14 @@ function reason(error: unknown, server: { readonly host: string; readonly port: 
   return message;
 }
 
-/** SIGHUP reloads. Resolves to the exit code after SIGTERM or SIGINT, once everything is closed; a second signal exits at once. */
-function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Promise<number> {
+/**
+ * SIGHUP reloads. Resolves to the exit code after SIGTERM or SIGINT, once everything is closed; a second signal exits at once. `limit`:
+ * milliseconds that calls in flight have to end before they are aborted.
+ */
+function drainOnSignal(
+  gateway: Gateway,
+  { log, process, limit }: { readonly log: Log; readonly process: ServingProcess; readonly limit: number },
+): Promise<number> {
   return new Promise((resolve) => {
     let draining = false;
     const drain = (): void => {
@@ -153,13 +161,13 @@ function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Pro
         process.exit(1);
       }
       draining = true;
-      log.info('draining: no new connections; calls in flight have 30 seconds to end');
+      log.info(`draining: no new connections; calls in flight have ${limit / 1000} seconds to end`);
       let exitTimer: NodeJS.Timeout | undefined;
       const drainTimer = setTimeout(() => {
         log.error('calls in flight did not end in time; they are aborted');
         gateway.abort();
         exitTimer = setTimeout(() => process.exit(0), closeLimit);
-      }, drainLimit);
+      }, limit);
       gateway.stop().then(
         () => {
           clearTimeout(drainTimer);
@@ -183,4 +191,15 @@ function drainOnSignal(gateway: Gateway, log: Log, process: ServingProcess): Pro
     process.on('SIGINT', drain);
     process.on('SIGHUP', reload);
   });
+}
+
+/**
+ * V8 keeps 30 MiB of garbage and of room for it that the loading of the modules made. An idle process does not allocate enough for V8 to
+ * collect.
+ */
+async function collectGarbage(): Promise<void> {
+  const session = new Session();
+  session.connect();
+  await session.post('HeapProfiler.collectGarbage');
+  session.disconnect();
 }

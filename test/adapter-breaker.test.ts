@@ -1,18 +1,20 @@
+// suite: waiting
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, test } from 'node:test';
 import { assertProblem, relay } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
+import { closedPort, httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Each node has a circuit breaker and slots of its own: an orchestrator that fails affects no other orchestrator.
 
-const far = await farSide({ after });
-const probed = await farSide({ after });
+const far = await upstream({ after });
+const probed = await upstream({ after });
 const openFor = 400;
 const timeouts = { firstByte: '300ms', total: '2s' };
 const gateway = await startGateway(

@@ -3,11 +3,11 @@ import { createServer } from 'node:net';
 import { after, describe, type TestContext, test } from 'node:test';
 import { assertProblem, instancesOf, relay } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { closedPort, type FarHandler, type FarSide, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { listen } from './support/listen.ts';
 import { until } from './support/until.ts';
+import { closedPort, type FarHandler, httpReply, jsonReply, type Upstream, upstream } from './support/upstreams/upstream.ts';
 
 // An adapter instance with several urls: the kind finds the primary, actions go to the primary only, queries to any node that answers.
 
@@ -16,7 +16,7 @@ const gateway = await startGateway({ after });
 
 /** A node of an NSO high-availability group that reports its role, and counts actions, queries and probes. */
 class Node {
-  readonly far: FarSide;
+  readonly far: Upstream;
   mode: string;
   readOnly = false;
   /** The role in a Raft group, where there is one. */
@@ -25,7 +25,7 @@ class Node {
   asked = 0;
   probes = 0;
 
-  constructor(far: FarSide, mode: string) {
+  constructor(far: Upstream, mode: string) {
     this.far = far;
     this.mode = mode;
     this.serve();
@@ -76,7 +76,7 @@ let instances = 0;
 
 async function group(t: TestContext, modes: readonly string[], more: Readonly<Record<string, unknown>> = {}) {
   const nodes: Node[] = [];
-  for (const mode of modes) nodes.push(new Node(await farSide(t), mode));
+  for (const mode of modes) nodes.push(new Node(await upstream(t), mode));
   return { nodes, name: await instance({ urls: nodes.map(({ far }) => far.url), ...more }) };
 }
 
@@ -151,7 +151,7 @@ describe('with several urls', () => {
   });
 
   test('a query goes to another node at once where the first cannot be reached', async (t) => {
-    const node = new Node(await farSide(t), 'none');
+    const node = new Node(await upstream(t), 'none');
     const urls = [`http://127.0.0.1:${await closedPort()}`, node.far.url];
     const name = await instance({ urls });
     for (let count = 0; count < 3; count += 1) {
@@ -162,7 +162,7 @@ describe('with several urls', () => {
   });
 
   test('a node that accepts connections and never answers the TLS handshake counts as unreachable', async (t) => {
-    const node = new Node(await farSide(t), 'none');
+    const node = new Node(await upstream(t), 'none');
     const silent = await listen(t, createServer());
     const urls = [`https://127.0.0.1:${silent.port}`, node.far.url];
     const name = await instance({ urls, timeouts: { connect: '300ms' } });
@@ -264,7 +264,7 @@ describe('a primary', () => {
 });
 
 test('an action goes to a node whose breaker is closed where all nodes are primary', async (t) => {
-  const [ill, well] = [await farSide(t), await farSide(t)];
+  const [ill, well] = [await upstream(t), await upstream(t)];
   ill.answer(({ method }) => httpReply({ status: method === 'GET' ? 204 : 500 }));
   well.answer(() => httpReply({ status: 204 }));
   const breaker = { failures: 2, openFor: '1h' };

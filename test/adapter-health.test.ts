@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { assertProblem, relay } from './support/callers/calls.ts';
-import { createAuthority } from './support/far-sides/certificate.ts';
-import { connectProxy } from './support/far-sides/connect-proxy.ts';
-import { closedPort, farSide, httpReply, jsonReply, restconfRoot } from './support/far-sides/far-side.ts';
-import { tlsFarSide } from './support/far-sides/tls-far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
+import { createAuthority } from './support/upstreams/certificate.ts';
+import { connectProxy } from './support/upstreams/connect-proxy.ts';
+import { tlsUpstream } from './support/upstreams/tls-upstream.ts';
+import { closedPort, httpReply, jsonReply, restconfRoot, upstream } from './support/upstreams/upstream.ts';
 
 // The state of each adapter instance, from its calls and its probes, and POST /adapters/:adapterId/test.
 
@@ -90,7 +90,7 @@ function adapter(name: string, urls: readonly string[], more: Readonly<Record<st
 
 describe('the state of an adapter', () => {
   test('follows its calls where probes are off: online with an answer, offline after a refused connection', async (t) => {
-    const far = await farSide(t);
+    const far = await upstream(t);
     far.answer(() => jsonReply('{}'));
     await configure(adapter('Local NSO', [far.url]));
     const [before] = await reports();
@@ -108,7 +108,7 @@ describe('the state of an adapter', () => {
   });
 
   test('is in the metrics, with breakers and slots, without addresses', async (t) => {
-    const far = await farSide(t);
+    const far = await upstream(t);
     far.answer(({ target }) => (target === '/x' || target === '/restconf/x' ? undefined : nso({ target })));
     const urls = [far.url, `http://127.0.0.1:${await closedPort()}`];
     await configure(
@@ -143,7 +143,7 @@ describe('the state of an adapter', () => {
   });
 
   test('follows its probes: online, degraded, offline, and online again', async (t) => {
-    const [one, other] = [await farSide(t, nso), await farSide(t, nso)];
+    const [one, other] = [await upstream(t, nso), await upstream(t, nso)];
     await configure(
       adapter('probed group', [one.url, other.url], {
         health: { interval: '100ms' },
@@ -174,7 +174,7 @@ describe('the state of an adapter', () => {
   });
 
   test('comes from the probe of its kind, below its base address, and is offline where no probe is answered', async (t) => {
-    const far = await farSide(t);
+    const far = await upstream(t);
     far.answer(() => undefined);
     const more = { health: { interval: '100ms' }, timeouts: { firstByte: '200ms' } };
     await configure(
@@ -190,7 +190,7 @@ describe('the state of an adapter', () => {
 
 describe('a test of an adapter', () => {
   test('reports each step with its time', async (t) => {
-    const far = await farSide(t, nso);
+    const far = await upstream(t, nso);
     await configure(adapter('Tested NSO', [`http://localhost:${far.port}`]));
     const trial = await tried('Tested NSO');
     assert.equal(trial.ok, true);
@@ -207,11 +207,11 @@ describe('a test of an adapter', () => {
   });
 
   test('names the step that fails and the remedy', async (t) => {
-    const [refusing, ill, silent] = [await farSide(t), await farSide(t), await farSide(t)];
+    const [refusing, ill, silent] = [await upstream(t), await upstream(t), await upstream(t)];
     refusing.answer(() => httpReply({ status: 401 }));
     ill.answer(() => httpReply({ status: 502 }));
     silent.answer(() => undefined);
-    const tls = await tlsFarSide(t, createAuthority().issue({ names: ['127.0.0.1'] }));
+    const tls = await tlsUpstream(t, createAuthority().issue({ names: ['127.0.0.1'] }));
     const timeouts = { firstByte: '200ms', connect: '500ms' };
     await configure(
       adapter('refusing', [refusing.url]),
@@ -255,7 +255,7 @@ describe('a test of an adapter', () => {
   });
 
   test('goes through the proxy of the adapter, like probes', async (t) => {
-    const far = await farSide(t, nso);
+    const far = await upstream(t, nso);
     const proxy = await connectProxy(t);
     await configure(adapter('proxied', [far.url], { proxy: { url: proxy.url }, health: { interval: '200ms' } }));
     await reported(({ urls }) => urls[0]?.role === 'primary');
@@ -278,7 +278,7 @@ describe('a test of an adapter', () => {
 
 // Last: it ends the gateway of the tests above.
 test('a probe that hangs does not keep the gateway from stopping', async (t) => {
-  const far = await farSide(t);
+  const far = await upstream(t);
   far.answer(() => undefined);
   await configure(adapter('hanging', [far.url], { health: { interval: '50ms' } }));
   await until('a probe has arrived', () => far.requests.length > 0);

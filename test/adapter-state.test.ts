@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import { assertProblem, instancesOf, relay } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { closedPort, type FarRequest, farSide, httpReply, jsonReply, restconfRoot } from './support/far-sides/far-side.ts';
 import { logCaughtUp, logLines, reloadWith } from './support/gateway/reloading.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
+import { closedPort, type FarRequest, httpReply, jsonReply, restconfRoot, upstream } from './support/upstreams/upstream.ts';
 
 // What the state of an adapter instance says before its first call, where its credentials are refused, and where its address is wrong.
 
@@ -24,7 +24,7 @@ interface Step {
 
 const accept = 'application/yang-data+json';
 const auth = { type: 'basic', username: 'gateway', password: 'planted' };
-const far = await farSide({ after });
+const far = await upstream({ after });
 const gateway = await startGateway({ after });
 
 const params = { path: 'x', accept };
@@ -104,17 +104,20 @@ describe('an adapter instance whose credentials are refused', () => {
     await configure();
     const from = gateway.stderr.length;
     far.answer(() => refusal);
-    for (const call of [action, query, action]) {
+    for (const call of [action, query]) {
       const { detail, upstream } = assertProblem(await call(), 502, 'upstream-error');
       assert.equal(upstream?.status, 401);
       assert.match(detail, /answered 401.*credentials of the adapter instance.*not yours/u);
     }
+    // A probe was refused too.
+    assertProblem(await action(), 503, 'credentials-refused');
     const { state, lastError } = await report();
     assert.equal(state, 'degraded');
     assert.match(lastError?.detail ?? '', /401.*credentials of this adapter instance \(auth: basic\)/u);
     assert.deepEqual(await counted(), { ...none, degraded: 1 });
     assert.ok((await metrics()).includes('gateway_adapter_credentials_refused{adapter="A",node="1"} 1'));
-    far.answer(() => jsonReply('{}'));
+    far.answer(({ target }) => (target === '/x' ? jsonReply('{}') : restconfRoot()));
+    assert.equal((await tried()).ok, true);
     instancesOf(await query());
     assert.equal((await report()).state, 'online');
     assert.ok((await metrics()).includes('gateway_adapter_credentials_refused{adapter="A",node="1"} 0'));

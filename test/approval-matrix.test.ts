@@ -1,15 +1,17 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { approvalCaller, people } from './support/approvals/approval-caller.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { runCaller } from './support/runs/run-caller.ts';
 import { until } from './support/until.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
-// Every entrance to the path of a call, with every state of an approval: what its caller gets, and what arrives at the far side.
+// Every entrance to the path of a call, with every state of an approval: what its caller gets, and what arrives at the upstream.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 far.answer(() => jsonReply('{"done":true}'));
 const approvers = { groups: ['noc-leads'] };
 const gateway = await startGateway(
@@ -55,7 +57,7 @@ const functions: Readonly<Record<string, (path: string) => object>> = {
   }),
 };
 
-/** Calls of this path at the far side. */
+/** Calls of this path at the upstream. */
 function arrived(path: string): number {
   return far.requests.filter(({ target }) => target === `/${path}`).length;
 }

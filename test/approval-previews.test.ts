@@ -4,9 +4,9 @@ import { startDemoOrchestrator } from '../demo/demo-orchestrator.ts';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
 import { approvalCaller, people, type SeenApproval } from './support/approvals/approval-caller.ts';
 import { assertProblem } from './support/callers/calls.ts';
-import { NsoNode, yang } from './support/far-sides/nso-node.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
+import { NsoNode, yang } from './support/upstreams/nso-node.ts';
 
 // What an approver sees of a call: the dry run of the orchestrator, taken before anybody has granted anything.
 
@@ -132,7 +132,7 @@ test('the record of a dry run names the approval, and who asked for the call', a
   );
 });
 
-test('a far side that may ignore dry-run gets nothing before the call is approved', async () => {
+test('an upstream that may ignore dry-run gets nothing before the call is approved', async () => {
   const id = needed(await change('other', 'renamed'));
   const { kind, reason = '' } = await previewed(id);
   assert.equal(kind, 'none');

@@ -5,12 +5,12 @@ import { sql } from 'kysely';
 import type { Database } from '../src/database/database.ts';
 import { approvalCaller, people } from './support/approvals/approval-caller.ts';
 import { assertProblem, post } from './support/callers/calls.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
 import { eachStoreWith, sqliteStore, storeUrl, type TestStore } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // A writer of the database who does not have the key of approvals lets no call leave (docs/security.md).
 
@@ -22,9 +22,9 @@ const approvals = [
 const params = { accept: 'application/json', contentType: 'application/json' };
 
 async function started(owner: Owner, store: TestStore) {
-  const far = await farSide(owner);
+  const far = await upstream(owner);
   far.answer(() => jsonReply('{"done":true}'));
-  const options = await store.fresh(owner);
+  const options = await store.empty(owner);
   const config = {
     approvals,
     outbound: { allow: [far.authority] },
@@ -253,7 +253,7 @@ eachStoreWith({ concurrency: 3 }, (store) => {
 test('the key of approvals is a file next to a SQLite store, which its owner alone can read, and a lost one voids approvals', async (t) => {
   const options = await sqliteStore.fresh(t);
   assert.ok(options.kind === 'sqlite');
-  const far = await farSide(t);
+  const far = await upstream(t);
   far.answer(() => jsonReply('{}'));
   const settings = {
     users: [...people],

@@ -1,14 +1,16 @@
+// suite: waiting
+
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { before, beforeEach, test } from 'node:test';
 import { approvalCaller, people } from './support/approvals/approval-caller.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { type Gateway, type GatewayProcess, startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
-import type { Owner } from './support/owner.ts';
+import { type Owner, suiteOwner } from './support/owner.ts';
 import { runCaller, type TaskDocument } from './support/runs/run-caller.ts';
-import { secretConfig } from './support/runs/secret-config.ts';
+import { secretConfig } from './support/runs/sealed-secret.ts';
 import { eachStore, storeUrl, type TestStore } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Runs that wait for people: tasks that ask a question, and calls that a rule of the configuration matches (docs/guides/approvals.md).
 
@@ -31,14 +33,14 @@ const ask: TaskDocument = {
 
 /** `kills`: the gateway has a process of its own, which `killAndRestart` kills. */
 async function started(owner: Owner, store: TestStore, { kills = false } = {}) {
-  const far = await farSide(owner);
+  const far = await upstream(owner);
   far.answer(() => jsonReply('{"done":true}'));
   const options = {
     users: [...people],
     config: {
       approvals,
       outbound: { allow: [far.authority] },
-      store: { url: storeUrl(await store.fresh(owner)) },
+      store: { url: storeUrl(await store.empty(owner)) },
       automations: {
         secrets: {
           token: secretConfig(
@@ -97,15 +99,11 @@ async function started(owner: Owner, store: TestStore, { kills = false } = {}) {
 
 function suiteOf(store: TestStore): void {
   let shared: Awaited<ReturnType<typeof started>>;
-  const closers: (() => void | Promise<void>)[] = [];
-  const owner: Owner = { after: (close) => void closers.unshift(close) };
+  const owner = suiteOwner();
   before(async () => {
     shared = await started(owner, store);
   });
-  after(async () => {
-    for (const close of closers) await close();
-  });
-  // Each test counts its own requests at the far side.
+  // Each test counts its own requests at the upstream.
   beforeEach(() => shared.far.answer(() => jsonReply('{"done":true}')));
 
   test('a run waits for two people and then for the approval of its call, over restarts, and makes the call once', async (t) => {

@@ -1,17 +1,19 @@
+// suite: waiting
+
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { before, beforeEach, test } from 'node:test';
 import { approvalCaller, type Person, people, type SeenApproval } from './support/approvals/approval-caller.ts';
 import { assertProblem } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
-import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { basic, type Gateway, startGateway, startGatewayProcess, testPassword } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
-import type { Owner } from './support/owner.ts';
+import { type Owner, suiteOwner } from './support/owner.ts';
 import { readStream } from './support/runs/read-stream.ts';
 import { eachStore, storeUrl, type TestStore } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
+import { audience, identityProvider } from './support/upstreams/identity-provider.ts';
+import { httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Calls that people must approve before they leave, through HTTP (docs/guides/approvals.md).
 
@@ -28,9 +30,9 @@ const approvals = [
 const device = 'restconf/data/tailf-ncs:devices/device=core-1';
 const json = { accept, contentType: 'application/json' };
 
-/** A far side, and what a gateway in front of it is started with. */
+/** An upstream, and what a gateway in front of it is started with. */
 async function stage(owner: Owner, store?: string) {
-  const far = await farSide(owner);
+  const far = await upstream(owner);
   far.answer(() => jsonReply('{"done":true}'));
   const { port } = new URL(far.url);
   const options = {
@@ -80,15 +82,11 @@ async function auditOf(gateway: Gateway, approval: string): Promise<readonly Rec
 
 function suiteOf(store: TestStore): void {
   let shared: Awaited<ReturnType<typeof started>>;
-  const closers: (() => void | Promise<void>)[] = [];
-  const owner: Owner = { after: (close) => void closers.unshift(close) };
+  const owner = suiteOwner();
   before(async () => {
-    shared = await started(owner, storeUrl(await store.fresh(owner)));
+    shared = await started(owner, storeUrl(await store.empty(owner)));
   });
-  after(async () => {
-    for (const close of closers) await close();
-  });
-  // Each test counts its own requests at the far side.
+  // Each test counts its own requests at the upstream.
   beforeEach(() => shared.far.answer(() => jsonReply('{"done":true}')));
 
   test('an approved call leaves once, byte for byte, and everything about it is on record and in the events', async (t) => {
@@ -246,7 +244,7 @@ function suiteOf(store: TestStore): void {
   });
 
   test('a gateway that is killed around the use of an approval lets its call leave at most once', async (t) => {
-    const url = storeUrl(await store.fresh(t));
+    const url = storeUrl(await store.empty(t));
     const { far, gateway, act, needed, grant, read } = await killable(t, url);
     for (let round = 0; round < 6; round += 1) {
       const body = `{"round":${round}}`;
@@ -269,7 +267,7 @@ function suiteOf(store: TestStore): void {
   });
 
   test('an approval can be used again where nothing left the gateway', async (t) => {
-    const { far, gateway, options, act, needed, grant, read } = await started(t, storeUrl(await store.fresh(t)));
+    const { far, gateway, options, act, needed, grant, read } = await started(t, storeUrl(await store.empty(t)));
     const id = needed(await act('ann', `${device}/sync-to`, '{"a":1}'));
     await grant('lea', id);
     const [adapter] = options.adapters;

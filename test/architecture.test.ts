@@ -1,11 +1,13 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cp, glob, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, glob, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { mayImport } from '../architecture.mjs';
+import { maxFilesOfFolder, mayImport } from '../architecture.mjs';
 
 const run = promisify(execFile);
 const root = new URL('..', import.meta.url).pathname;
@@ -67,15 +69,30 @@ test('an exported name belongs to one module of src', async () => {
   );
 });
 
+test('a folder of src has at most as many files as the eye can take in', async () => {
+  const entries = await readdir(join(root, 'src'), { recursive: true, withFileTypes: true });
+  const counts = new Map<string, number>();
+  for (const { parentPath } of entries.filter((entry) => entry.isFile() && entry.name !== 'README.md'))
+    counts.set(parentPath, (counts.get(parentPath) ?? 0) + 1);
+  assert.ok(counts.size > 40, 'too few folders were found');
+  // Migrations grow by one file a change of the store.
+  const crowded = [...counts].filter(([folder, count]) => count > maxFilesOfFolder && !folder.endsWith('/migrations'));
+  assert.deepEqual(crowded, []);
+});
+
 function folderOf(file: string): string {
   return file.split('/')[1] ?? '';
 }
 
 const breaches = [
-  { file: 'src/base/breach.ts', text: "export { decide } from '#access/decide.ts';\n", rule: 'base-imports-only-its-table-row' },
+  {
+    file: 'src/base/breach.ts',
+    text: "export { decide } from '#access/rights/decide.ts';\n",
+    rule: 'base-imports-only-its-table-row',
+  },
   {
     file: 'src/relay/breach.ts',
-    text: "export { decide } from '../access/decide.ts';\n",
+    text: "export { decide } from '../access/rights/decide.ts';\n",
     rule: 'crossing-a-folder-shows-a-hash',
   },
   { file: 'src/relay/breach.ts', text: "export { connect } from 'node:net';\n", rule: 'only-outbound-dials-out' },
@@ -108,10 +125,14 @@ const breaches = [
   { file: 'client/src/breach.ts', text: "export { join } from 'node:path';\n", rule: 'the-client-imports-nothing-else' },
   {
     file: 'console/src/breach.ts',
-    text: "export { durationText } from '../../src/cli/run-words.ts';\n",
+    text: "export { durationText } from '../../src/cli/texts/run-words.ts';\n",
     rule: 'the-console-knows-the-client-alone',
   },
-  { file: 'src/newcomer/breach.ts', text: "export { decide } from '#access/decide.ts';\n", rule: 'a-folder-without-a-row' },
+  {
+    file: 'src/newcomer/breach.ts',
+    text: "export { decide } from '#access/rights/decide.ts';\n",
+    rule: 'a-folder-without-a-row',
+  },
 ];
 
 test('a planted breach of each rule of the import table is found', async (t) => {
@@ -154,10 +175,12 @@ test('a planted breach of each rule of the import table is found', async (t) => 
 
 /** Files that begin calls. Each is an entrance: it turns its own request into a call, and the call path does the rest. */
 const entrances = [
-  'src/http/routes/relay-routes.ts',
+  'src/http/routes/calls/relay-routes.ts',
+  'src/mcp/call-entrance.ts',
   'src/previews/preview.ts',
   'src/runs/tasks/call-entrance.ts',
   'src/wiring/gateway.ts',
+  'src/wiring/open-agents.ts',
   'src/wiring/open-calls.ts',
   'src/wiring/open-runs.ts',
 ];
@@ -178,9 +201,9 @@ test('the entrances to the call path are the ones listed here', async () => {
 const deciders = [
   'src/calls/call-path.ts',
   'src/calls/decide-entry.ts',
-  'src/calls/explain-call.ts',
+  'src/calls/explain/explain-call.ts',
   'src/calls/judge-written-call.ts',
-  'src/wiring/run-people-of.ts',
+  'src/wiring/people-of-runs.ts',
 ];
 
 test('every entrance hands its calls to the call path, which alone makes one that can be sent, after the decision', async () => {
@@ -194,11 +217,11 @@ test('every entrance hands its calls to the call path, which alone makes one tha
   assert.deepEqual(importersOf('src/calls/decide-call.ts'), deciders);
   assert.deepEqual(importersOf('src/relay/orchestrator-call.ts'), ['src/calls/call-path.ts']);
   // The wiring takes only a type.
-  assert.deepEqual(importersOf('src/relay/rest-call.ts'), ['src/calls/call-path.ts', 'src/wiring/outbound-calls.ts']);
+  assert.deepEqual(importersOf('src/relay/rest-call.ts'), ['src/calls/call-path.ts', 'src/wiring/live-parts.ts']);
   const path = await readFile(join(root, 'src/calls/call-path.ts'), 'utf8');
-  assert.deepEqual(path.match(/.*\brelayedCall\(/gu), [
-    '      const decision = decideCall(asked, () => relayedCall(',
-    'function relayedCall(',
+  assert.deepEqual(path.match(/.*\bprepareCall\(/gu), [
+    '      const decision = decideCall(asked, () => prepareCall(',
+    'function prepareCall(',
   ]);
   for (const entrance of entrances.filter((file) => !file.startsWith('src/wiring/')))
     assert.match(await readFile(join(root, entrance), 'utf8'), /\bcalls\.perform\(/u, entrance);
@@ -214,16 +237,3 @@ test('lint refuses the names of the HTTP client of Node in src/http', async (t) 
   const lint = run(join(root, 'node_modules/.bin/oxlint'), ['src'], { cwd: directory });
   await assert.rejects(lint, ({ stdout }: { readonly stdout: string }) => /Only outbound\/ dials out/u.test(stdout));
 });
-
-test('ARCHITECTURE.md prints the import table as it is enforced', async () => {
-  const text = await readFile(join(root, 'ARCHITECTURE.md'), 'utf8');
-  const printed = /<!-- import-table -->\n([\s\S]*?)<!-- \/import-table -->/u.exec(text)?.[1];
-  assert.equal(printed, importTable());
-});
-
-function importTable(): string {
-  const rows = Object.entries(mayImport).map(
-    ([folder, below]) => `| ${folder} | ${below.length === 0 ? '–' : below.join(', ')} |\n`,
-  );
-  return `| folder | imports |\n|---|---|\n${rows.join('')}`;
-}

@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
@@ -6,11 +8,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
 import { assertProblem, relay } from './support/callers/calls.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { smallDisk } from './support/faults/small-disk.ts';
-import { command } from './support/gateway/command.ts';
+import { command, loginAt } from './support/gateway/command.ts';
 import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Callers without credentials, and callers with them, cannot fill the disk of the store.
 
@@ -33,9 +35,7 @@ function get(target: string, last: boolean): string {
 }
 
 async function listed(gateway: Gateway): Promise<readonly AuditRecord[]> {
-  const { stdout, stderr } = await command(['audit', 'list', '--limit', 'all', '--config', gateway.configFile], {
-    directory: gateway.directory,
-  });
+  const { stdout, stderr } = await command(['audit', 'list', '--limit', 'all'], { environment: loginAt(gateway) });
   assert.equal(stderr, '');
   return stdout
     .trim()
@@ -60,8 +60,7 @@ test('requests without credentials take no room of the store that grows with the
   );
   assert.equal(await pipelined(gateway, requests, 401), count);
   assert.equal(await metric(gateway, 'gateway_audit_refusals_not_stored_total{reason="repeated"}'), count - 1);
-  assert.equal(await gateway.stop(), 0);
-  const refused = (await listed(gateway)).filter(({ code }) => code === 'unauthenticated');
+  const refused = (await listed(await gateway.restart())).filter(({ code }) => code === 'unauthenticated');
   assert.deepEqual(
     refused.map(({ route, sourceAddress, status, ...record }) => [route, sourceAddress, status, record.count]),
     [
@@ -79,7 +78,7 @@ test('a disk that is nearly full keeps its room for changes and logins, and refu
     t.skip('this user may not mount');
     return;
   }
-  const far = await farSide(t);
+  const far = await upstream(t);
   const gateway = await startGateway(t, {
     config: { store: { url: `sqlite:${join(disk.directory, 'gateway.db')}` } },
     adapters: [{ name: 'NSO', kind: 'rest', url: far.url }],
@@ -105,8 +104,7 @@ test('a disk that is nearly full keeps its room for changes and logins, and refu
   disk.makeRoom();
   await until('the disk has room', () => gateway.stderr.some((line) => line.includes('has room again')));
   assert.equal((await gateway.send({ target: '/adapters' })).status, 401);
-  assert.equal(await gateway.stop(), 0);
-  const records = await listed(gateway);
+  const records = await listed(await gateway.restart());
   assert.deepEqual(
     records.filter(({ code }) => code === 'unauthenticated').map(({ route }) => route),
     ['GET /adapters'],
@@ -116,7 +114,7 @@ test('a disk that is nearly full keeps its room for changes and logins, and refu
 });
 
 test('the log stays within audit.maxSize while it is written, and can be verified', async (t) => {
-  const far = await farSide(t);
+  const far = await upstream(t);
   const gateway = await startGateway(t, {
     config: { audit: { maxSize: '128KiB' } },
     adapters: [{ name: 'NSO', kind: 'rest', url: far.url }],

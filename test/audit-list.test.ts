@@ -1,38 +1,36 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { Pool } from 'undici';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
 import { relay } from './support/callers/calls.ts';
-import { type FarSide, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
-import { command, shell, spawnCommand } from './support/gateway/command.ts';
+import { command, loginAt, shell, spawnCommand } from './support/gateway/command.ts';
 import { collect, executable } from './support/gateway/gateway-process.ts';
 import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { suiteOwner } from './support/owner.ts';
 import { until } from './support/until.ts';
+import { httpReply, jsonReply, type Upstream, upstream } from './support/upstreams/upstream.ts';
 
 // `audit list` while a gateway runs on the same store, and the records that are dropped while the store is away.
 
 const json = 'application/json';
 const hasTerminal = spawnSync('script', ['--version']).status === 0;
 
-let far: FarSide;
+let far: Upstream;
 let gateway: Gateway;
-const owner = { after: (close: () => unknown): void => void closers.unshift(close) };
-const closers: (() => unknown)[] = [];
+const owner = suiteOwner();
 
 before(async () => {
-  far = await farSide(owner);
+  far = await upstream(owner);
   gateway = await startGateway(owner, {
     adapters: [{ name: 'NSO', kind: 'rest', url: far.url, denyPaths: { actions: ['secret/**'], queries: [] } }],
   });
-});
-
-after(async () => {
-  for (const close of closers) await close();
 });
 
 function act(path: string): Promise<unknown> {
@@ -56,7 +54,7 @@ function recordsIn(lines: readonly string[]): readonly AuditRecord[] {
 test('audit list --follow prints each record once, after its call ended, and ends at Ctrl-C with exit code 0', async () => {
   far.answer(() => jsonReply('{}'));
   await act('before');
-  const child = spawnCommand(['audit', 'list', '--follow', '--adapter', 'NSO', '--config', gateway.configFile]);
+  const child = spawnCommand(['audit', 'list', '--follow', '--adapter', 'NSO'], { environment: loginAt(gateway) });
   const { stdout, stderr } = collect(child);
   await until('the earlier record is printed', () => stdout.length > 0);
   const [arrived, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -90,7 +88,9 @@ test('audit list --follow continues after the records that it began with, and pr
     await act(path);
     await onRecord(path);
   }
-  const child = spawnCommand(['audit', 'list', '--follow', '--limit', '1', '--adapter', 'NSO', '--config', gateway.configFile]);
+  const child = spawnCommand(['audit', 'list', '--follow', '--limit', '1', '--adapter', 'NSO'], {
+    environment: loginAt(gateway),
+  });
   const { stdout } = collect(child);
   await until('the newest record is printed', () => stdout.length > 0);
   await act('followed');
@@ -113,8 +113,8 @@ test('audit list prints one line a record at a terminal, and NDJSON there with -
   await onRecord('shown');
   await onRecord('secret/x');
   const at = async (options: string): Promise<readonly string[]> => {
-    const line = `"${process.execPath}" "${executable}" audit list --config "${gateway.configFile}" --adapter NSO ${options}`;
-    const { stdout, code } = await shell(`script -qec '${line}' /dev/null`);
+    const line = `"${process.execPath}" "${executable}" audit list --adapter NSO ${options}`;
+    const { stdout, code } = await shell(`script -qec '${line}' /dev/null`, loginAt(gateway));
     assert.equal(code, 0, stdout);
     return stdout.trim().split('\r\n');
   };
@@ -146,10 +146,9 @@ test('audit list writes NDJSON into a pipe: the records of its filters, as GET /
   const reply = await gateway.send({ target: `/audit?${query.toString()}`, role: 'admin' });
   const { list } = reply.json() as { readonly list: readonly AuditRecord[] };
   const given = Object.entries(filters).flatMap(([name, value]) => [`--${name}`, value]);
-  const { stdout, stderr, code } = await command(
-    ['audit', 'list', ...given, '--limit', 'all', '--config', gateway.configFile],
-    {},
-  );
+  const { stdout, stderr, code } = await command(['audit', 'list', ...given, '--limit', 'all'], {
+    environment: loginAt(gateway),
+  });
   assert.deepEqual([code, stderr], [0, '']);
   assert.ok(stdout.endsWith('}\n'));
   assert.deepEqual(recordsIn(stdout.trim().split('\n')), list.toReversed());
@@ -164,14 +163,14 @@ test('audit list reports an output that cannot be written, and ends without a me
 }, async () => {
   far.answer(() => jsonReply('{}'));
   await act('printed');
-  const line = `"${process.execPath}" "${executable}" audit list --limit all --config "${gateway.configFile}"`;
-  const full = await shell(`${line} > /dev/full`);
+  const line = `"${process.execPath}" "${executable}" audit list --limit all`;
+  const full = await shell(`${line} > /dev/full`, loginAt(gateway));
   assert.deepEqual(full, {
     code: 1,
     stdout: '',
     stderr: 'orchestration-gateway audit list: standard output cannot be written (ENOSPC)\n',
   });
-  const { stdout, stderr } = await shell(`{ ${line}; echo "ended with $?" >&2; } | head -c 1`);
+  const { stdout, stderr } = await shell(`{ ${line}; echo "ended with $?" >&2; } | head -c 1`, loginAt(gateway));
   assert.deepEqual([stdout, stderr], ['{', 'ended with 0\n']);
 });
 
@@ -200,7 +199,7 @@ test('records that are dropped while the store is away are counted in the metric
   });
   held.exec('rollback');
   const events = async (): Promise<readonly AuditRecord[]> => {
-    const { stdout } = await command(['audit', 'list', '--limit', 'all', '--config', gateway.configFile], {});
+    const { stdout } = await command(['audit', 'list', '--limit', 'all'], { environment: loginAt(gateway) });
     return recordsIn(stdout.trim().split('\n')).filter(({ event }) => event === 'dropped');
   };
   // A gateway that is slow drops more while it writes the first of these records, and then writes another one.

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { basic, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { callersOf, stagePeople, usersOf } from './support/runs/run-people-stage.ts';
 import { eachStore, storeUrl, type TestStore } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // What a record of a change is about, and why a person decided so.
 
@@ -13,10 +13,10 @@ const secret = 'plum-tree-7';
 const path = 'restconf/data/tailf-ncs:devices/device=ce0/config';
 
 async function stage(t: TestContext, store: TestStore) {
-  const far = await farSide(t, () => jsonReply('{}'));
+  const far = await upstream(t, () => jsonReply('{}'));
   const gateway = await startGateway(t, {
     config: {
-      store: { url: storeUrl(await store.fresh(t)) },
+      store: { url: storeUrl(await store.empty(t)) },
       approvals: [{ name: 'changes', when: { routes: ['restAction'] }, approvers: { roles: ['admin'] } }],
       automations: {
         secrets: {
@@ -44,7 +44,7 @@ async function stage(t: TestContext, store: TestStore) {
     const reply = await callers.send('ann', 'POST', '/orchestrator_manager/restAction/Far', body);
     return (reply.json() as { readonly approval: { readonly id: string } }).approval.id;
   };
-  return { ...callers, gateway, found, ask };
+  return { ...callers, gateway, far, found, ask };
 }
 
 eachStore((store) => {
@@ -99,5 +99,50 @@ eachStore((store) => {
     assert.deepEqual(formed?.form, { _id: 'ports', name: 'ports' });
     const decided = await found(`address=${run.id}`, 2);
     assert.ok(decided.some(({ route, reason }) => route === 'POST /runs/:id/decide' && reason === 'seen'));
+  });
+
+  test('a grant, a rejection and a decision about an unknown outcome name the run, and the search for its id finds them', async (t) => {
+    const { send, found, far, store: put, automation, start, reaches } = await stage(t, store);
+    const call = { call: 'orchestratorAction', with: { adapter: 'Far', params: { path, accept: 'application/json' }, body: {} } };
+    await put('ann', 'acts', '1.0.0', [{ act: call }]);
+    const id = await automation('acts');
+    const { name } = (await send('ann', 'GET', `/automation_catalog/automations/${id}`)).json() as { readonly name: string };
+    far.answer((_request, socket) => void socket.destroy());
+    const decided = async (as: 'grant' | 'reject'): Promise<string> => {
+      const { id: run } = await start('ann', id);
+      let approval = '';
+      await until('the run asks', async () => {
+        const { list } = (await send('bob', 'GET', `/approvals?run=${run}`)).json() as {
+          readonly list: [{ readonly id: string }?];
+        };
+        approval = list[0]?.id ?? '';
+        return approval !== '';
+      });
+      assert.equal((await send('bob', 'POST', `/approvals/${approval}/${as}`, { reason: `to ${as}` })).status, 200);
+      return run;
+    };
+    const granted = await decided('grant');
+    await reaches(granted, 'suspended');
+    assert.equal((await send('bob', 'POST', `/runs/${granted}/decide`, { task: '1', as: 'done', reason: 'seen' })).status, 200);
+    const rejected = await decided('reject');
+    await reaches(rejected, 'faulted');
+    for (const [run, wanted] of [
+      [granted, ['POST /approvals/:id/grant to grant', 'POST /runs/:id/decide seen']],
+      [rejected, ['POST /approvals/:id/reject to reject']],
+    ] as const) {
+      const records = (await found(`address=${run}&principal=bob`, wanted.length)).filter(({ reason }) => reason !== undefined);
+      assert.deepEqual(
+        records.map(({ route, reason }) => `${route} ${reason}`),
+        wanted,
+      );
+      for (const one of records)
+        assert.deepEqual(
+          [one.run, one.automation],
+          [
+            { _id: run, name },
+            { _id: id, name },
+          ],
+        );
+    }
   });
 });

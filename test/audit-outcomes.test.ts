@@ -1,4 +1,7 @@
+// suite: waiting
+
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -6,10 +9,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
 import { assertProblem, pointersOf, post, relay, restCall } from './support/callers/calls.ts';
-import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
+import { httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // The audit log has one record a request: what it holds, its outcome, and GET /audit, which lists records.
 
@@ -19,7 +22,7 @@ interface Listing {
   readonly cursor?: string;
 }
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 /** Tests that list the records of an adapter have one of their own. */
 const listed = ['on-record', 'locked', 'intent', 'apart', 'catalogue', 'long', 'pages'].map((name) => ({
   name,
@@ -124,6 +127,7 @@ test('the record of an action has its caller, its address, the rule that allowed
     rule: 'allowPaths.actions',
     attempts: 1,
     bytesSent: 9,
+    bodySha256: createHash('sha256').update('{"a":1.5}').digest('hex'),
     bytesReceived: 10,
     upstreamStatus: 200,
     status: 200,
@@ -148,7 +152,7 @@ test('an action is recorded and answered while another process holds the write l
   held.exec('rollback');
 });
 
-test('an intent is in the store before the far side answers', async () => {
+test('an intent is in the store before the upstream answers', async () => {
   const seen: (AuditRecord | undefined)[] = [];
   far.answer(async () => {
     seen.push(...(await audit('?adapter=intent')).list);

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
-import { auditLine } from '../src/cli/audit-line.ts';
+import { auditLine } from '../src/cli/texts/audit-line.ts';
 import { post, relay, restCall } from './support/callers/calls.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { askToReload, hangUp, rewrite } from './support/gateway/reloading.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
+
+/** A record as the command line gets it. */
+type Shown = Parameters<typeof auditLine>[0];
 
 // What a record says of a change: which automation, which settings, which rule. The outcomes are in audit-outcomes.test.ts.
 
 const json = 'application/json';
-const far = await farSide({ after });
+const far = await upstream({ after });
 const configuration = {
   config: { outbound: { allow: [far.authority], deny: ['192.0.2.0/24'] } },
   adapters: [{ name: 'NSO', kind: 'rest', url: far.url, denyPaths: { actions: ['secret/**'], queries: [] } }],
@@ -114,6 +117,6 @@ test('a line of audit list says that a reply was replayed, and of which request'
   assert.equal((await act('replay-2')).header('idempotency-replayed'), 'true');
   const [made, replayed] = await recordsOf('replay-', 2);
   assert.ok(made !== undefined && replayed !== undefined);
-  assert.doesNotMatch(auditLine(made), /replay/);
-  assert.match(auditLine(replayed), / {2}replayed +admin-user .*\(the reply to replay-1, answered 200, /);
+  assert.doesNotMatch(auditLine(made as Shown), /replay/);
+  assert.match(auditLine(replayed as Shown), / {2}replayed +admin-user .*\(the reply to replay-1, answered 200, /);
 });

@@ -29,7 +29,7 @@ async function verified(gateway: Gateway, body: object = {}): Promise<Verdict> {
 
 eachStore((store) => {
   test('R95: an administrator verifies the audit log over HTTP: intact, with checkpoints, tampered with', async (t) => {
-    const options = await store.fresh(t);
+    const options = await store.empty(t);
     const gateway = await startGateway(t, {
       config: { store: { url: storeUrl(options) }, audit: { checkpointFile: './checkpoints' } },
     });

@@ -5,12 +5,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
 import { assertProblem, relay } from './support/callers/calls.ts';
-import { type FarSide, farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { makeReadOnly, smallDisk } from './support/faults/small-disk.ts';
-import { command as runCommand } from './support/gateway/command.ts';
+import { loginAt, command as runCommand } from './support/gateway/command.ts';
 import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { noOwnPostgres, ownPostgres } from './support/stores/own-postgres.ts';
 import { until } from './support/until.ts';
+import { jsonReply, type Upstream, upstream } from './support/upstreams/upstream.ts';
 
 // The audit log as a whole: its chain, and a store that cannot be written. The records are in audit-outcomes.test.ts.
 
@@ -21,8 +21,8 @@ interface Listing {
 
 const json = 'application/json';
 
-async function start(t: TestContext, config: object = {}): Promise<{ readonly far: FarSide; readonly gateway: Gateway }> {
-  const far = await farSide(t);
+async function start(t: TestContext, config: object = {}): Promise<{ readonly far: Upstream; readonly gateway: Gateway }> {
+  const far = await upstream(t);
   const gateway = await startGateway(t, {
     config: { outbound: { allow: [far.authority] }, ...config },
     adapters: [
@@ -50,7 +50,8 @@ test('R95: the command line lists and verifies the log, with a checkpoint file e
   const command = (...argv: readonly string[]) =>
     runCommand([...argv, '--config', gateway.configFile], { directory: gateway.directory });
   await until('its outcome is on record', async () => (await audit(gateway, '?adapter=NSO')).list[0]?.outcome === 'ok');
-  const listed = await command('audit', 'list', '--limit', 'all', '--adapter', 'NSO');
+  const list = (...filter: readonly string[]) => runCommand(['audit', 'list', ...filter], { environment: loginAt(gateway) });
+  const listed = await list('--limit', 'all', '--adapter', 'NSO');
   assert.equal(listed.code, 0, listed.stderr);
   assert.deepEqual(
     listed.stdout
@@ -59,7 +60,7 @@ test('R95: the command line lists and verifies the log, with a checkpoint file e
       .map((line) => (JSON.parse(line) as AuditRecord).outcome),
     ['ok'],
   );
-  assert.equal((await command('audit', 'list', '--outcome', 'good')).code, 2);
+  assert.equal((await list('--outcome', 'good')).code, 2);
   assert.equal((await command('audit', 'verify')).code, 0);
   await gateway.stop();
   const file = join(gateway.directory, 'checkpoints');
@@ -162,5 +163,5 @@ test('a change is permitted by the step that puts calls on record alone', async 
   for await (const file of glob('src/**/*.ts')) {
     if (!file.endsWith('.test.ts') && /\.permitChange\(/u.test(await readFile(file, 'utf8'))) permitting.push(file);
   }
-  assert.deepEqual(permitting.toSorted(), ['src/calls/recorded.ts']);
+  assert.deepEqual(permitting.toSorted(), ['src/calls/send-recorded.ts']);
 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { relay, responseOf, restCall } from './support/callers/calls.ts';
-import { type FarHandler, type FarSide, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway, type TestRole } from './support/gateway/start-gateway.ts';
+import { type FarHandler, httpReply, jsonReply, type Upstream, upstream } from './support/upstreams/upstream.ts';
 
 // NTLM and Negotiate authenticate a connection, not a request. No caller may get a connection that another one authenticated.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const gateway = await startGateway(
   { after },
   { config: { outbound: { allow: [far.authority] } }, adapters: [{ name: 'orchestrator', kind: 'rest', url: far.url }] },
@@ -30,7 +30,7 @@ async function connectionsOf(handler: FarHandler, ...calls: readonly Call[]): Pr
   return numbered(far);
 }
 
-function numbered({ requests }: FarSide): readonly number[] {
+function numbered({ requests }: Upstream): readonly number[] {
   const numbers = [...new Set(requests.map(({ connection }) => connection))];
   return requests.map(({ connection }) => numbers.indexOf(connection) + 1);
 }
@@ -42,7 +42,7 @@ test('a connection of restCall is never lent to another caller', async () => {
   assert.deepEqual(await connectionsOf(ok, { verb: 'POST' }, { verb: 'POST', role: 'engineering' }), [1, 2]);
 });
 
-test('callers of an orchestrator share its connections, since the far side knows the gateway alone', async () => {
+test('callers of an orchestrator share its connections, since the upstream knows the gateway alone', async () => {
   far.answer(ok);
   for (const headers of [{}, { Authorization: gateway.basicFor('admin') }])
     await relay(gateway, 'restQuery', 'orchestrator', { params: { path: 'a', accept: '*/*' } }, { headers });

@@ -19,7 +19,7 @@ interface Shown {
 
 /** A gateway whose store can be made into one that an earlier gateway wrote. */
 async function upgradeStage(t: TestContext, store: TestStore) {
-  const options = await store.fresh(t);
+  const options = await store.empty(t);
   const users = usersOf({ ...stagePeople, eve: { roles: ['engineering'], groups: ['noc'] } });
   let gateway: Gateway = await startGateway(t, { config: { store: { url: storeUrl(options) } }, users });
   const callers = callersOf(() => gateway);

@@ -21,7 +21,7 @@ eachStore((store) => {
   const cleanups: (() => unknown)[] = [];
   before(async () => {
     const owner = { after: (cleanup: () => unknown) => void cleanups.push(cleanup) };
-    gateway = await startGateway(owner, { config: { store: { url: storeUrl(await store.fresh(owner)) } } });
+    gateway = await startGateway(owner, { config: { store: { url: storeUrl(await store.empty(owner)) } } });
     await stored(yaml('plain', '1.0.0', 'set: { a: 1 }'));
     await stored(yaml('calls', '1.0.0', orchestratorCall));
     await stored(yaml('runs', '1.0.0', runs('calls')));

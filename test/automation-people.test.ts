@@ -44,7 +44,7 @@ eachStore((store) => {
         user('rae', ['readonly'], ['noc']),
         user('mia', ['readonly'], ['other']),
       ],
-      config: { store: { url: storeUrl(await store.fresh(owner)) } },
+      config: { store: { url: storeUrl(await store.empty(owner)) } },
     });
     await storeWorkflow('plain', 'set: { a: 1 }');
     await storeWorkflow('calls', orchestratorCall);
@@ -308,7 +308,7 @@ eachStore((store) => {
     for (const { target } of [...mine, third]) assert.equal((await read(target)).data.owner, 'lea');
     const reply = await send('ada', 'GET', `${automations}?author=bob`);
     assert.equal((reply.json() as { readonly total: number }).total, 0);
-    assert.equal((await take()).code, 1);
+    assert.equal((await take()).code, 2);
     assert.equal((await take('none')).code, 1);
     const [admins, plain] = [
       await created('ada', { data: { workflowId: 'lab.calls' } }),

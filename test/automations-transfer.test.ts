@@ -1,3 +1,5 @@
+// suite: waiting
+
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { assertProblem } from './support/callers/calls.ts';
@@ -23,9 +25,23 @@ async function exported(): Promise<string> {
   return reply.text;
 }
 
+interface Exported extends Readonly<Record<string, unknown>> {
+  readonly _id: string;
+}
+
+/** The automations of lines, which may have no `kind`. */
+function documentsIn(lines: string): readonly Exported[] {
+  return lines
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const read = JSON.parse(line) as Exported;
+      return read['kind'] === 'automation' ? (read['document'] as Exported) : read;
+    });
+}
+
 async function emptied(): Promise<void> {
-  for (const line of (await exported()).split('\n').filter((text) => text !== '')) {
-    const { _id } = JSON.parse(line) as { readonly _id: string };
+  for (const { _id } of documentsIn(await exported())) {
     const reply = await gateway.send({ method: 'DELETE', target: `${path}/automations/${_id}`, role: 'admin' });
     assert.equal(reply.status, 204, reply.text);
   }
@@ -33,10 +49,8 @@ async function emptied(): Promise<void> {
 
 /** The lines without those who answer for them; the importer does. */
 function withoutPeople(lines: string): string {
-  const documents = lines.split('\n').filter((line) => line !== '');
   return text(
-    documents.map((line) => {
-      const { lastModifiedBy, ...document } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    documentsIn(lines).map(({ lastModifiedBy, ...document }) => {
       assert.equal(lastModifiedBy, 'admin-user');
       const { owner, scheduledBy: _, ...data } = (document['data'] ?? {}) as Readonly<Record<string, unknown>>;
       assert.equal(owner, 'admin-user');
@@ -65,11 +79,11 @@ describe('an import', () => {
     const [kept, made] = first.split('\n');
     assert.equal(
       kept,
-      '{"_id":"A.b-c_1","name":"Ärger mit \\"Quotes\\" 😀 \\u0000","data":{"gbac":{"write":[],"read":["noc"]},"lastUpdated":"2020-02-02T02:02:02.222Z","owner":"admin-user","scheduledBy":"admin-user","formId":""},"lastModifiedBy":"admin-user","nextRunAt":"2026-01-01T00:00:00.000Z","repeatInterval":"2 weeks"}',
+      '{"kind":"automation","document":{"_id":"A.b-c_1","name":"Ärger mit \\"Quotes\\" 😀 \\u0000","data":{"gbac":{"write":[],"read":["noc"]},"lastUpdated":"2020-02-02T02:02:02.222Z","owner":"admin-user","scheduledBy":"admin-user","formId":""},"lastModifiedBy":"admin-user","nextRunAt":"2026-01-01T00:00:00.000Z","repeatInterval":"2 weeks"}}',
     );
     assert.match(
       made ?? '',
-      /^\{"_id":"[0-9a-f]{24}","name":"without id","data":\{"owner":"admin-user"\},"lastModifiedBy":"admin-user"\}$/u,
+      /^\{"kind":"automation","document":\{"_id":"[0-9a-f]{24}","name":"without id","data":\{"owner":"admin-user"\},"lastModifiedBy":"admin-user"\}\}$/u,
     );
     assert.deepEqual((await importing(first)).json(), { imported: 2, replaced: 2 });
     assert.equal(await exported(), first);

@@ -1,3 +1,5 @@
+// suite: waiting
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
@@ -5,13 +7,13 @@ import { after, describe, test } from 'node:test';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
 import { assertProblem, type Problem, relay, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { type FarHandler, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
+import { type FarHandler, httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Replies that begin, with a status, and that never end, end too late, or break off.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const timeouts = { firstByte: '2s', idle: '500ms', total: '3s' };
 const orchestrator = { kind: 'nso', url: far.url, timeouts };
 const gateway = await startGateway(

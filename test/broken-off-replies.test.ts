@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import { connect as connectSecurely } from 'node:tls';
-import { createAuthority } from './support/far-sides/certificate.ts';
-import { farSide } from './support/far-sides/far-side.ts';
 import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
 import { temporaryFile } from './support/temporary-file.ts';
+import { createAuthority } from './support/upstreams/certificate.ts';
+import { upstream } from './support/upstreams/upstream.ts';
 
 // A long reply that the gateway breaks off ends with a reset. HTTP/1.0 and many programs take the end of the stream, also of a
 // TLS stream, for the end of the reply.
@@ -16,12 +16,12 @@ const { cert, key } = createAuthority().issue({ names: ['127.0.0.1'] });
 const tls = { certFile: temporaryFile(owner, 'cert.pem', cert), keyFile: temporaryFile(owner, 'key.pem', key) };
 
 const half = Buffer.alloc(512 * 1024, 'x');
-const far = await farSide(owner, (_request, socket) => {
+const far = await upstream(owner, (_request, socket) => {
   socket.write(`HTTP/1.1 200 X\r\nContent-Type: text/plain\r\nContent-Length: ${2 * half.length}\r\n\r\n`);
   socket.end(half);
 });
 /** It sends the first half of a long reply, and then nothing. */
-const silent = await farSide(owner, (_request, socket) => {
+const silent = await upstream(owner, (_request, socket) => {
   socket.write(`HTTP/1.1 200 X\r\nContent-Type: text/plain\r\nContent-Length: ${2 * half.length}\r\n\r\n`);
   socket.write(half);
 });

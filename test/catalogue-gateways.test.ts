@@ -1,5 +1,7 @@
+// suite: long
+
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import type { StoreOptions } from '../src/database/database.ts';
 import { migrationsOf } from '../src/database/migrate.ts';
 import { migrations } from '../src/database/migrations.ts';
@@ -9,26 +11,25 @@ import { proveCatalogue } from './support/catalogue/catalogue-proof.ts';
 import { readerGroup } from './support/catalogue/catalogue-writer.ts';
 import { crashSeed } from './support/crashes/crash-rounds.ts';
 import { type GatewayProcess, startGatewayProcess } from './support/gateway/start-gateway.ts';
+import { suiteOwner } from './support/owner.ts';
 import { seededRandom } from './support/seeded-random.ts';
 import { eachStore, storeUrl } from './support/stores/stores.ts';
 
-// Several gateways, each a process, on one store.
+// Several gateways, each a process, on one PostgreSQL.
 
 const route = '/automation_catalog/automations';
 
 eachStore((store) => {
+  // A SQLite file has one gateway: store-lock.test.ts.
+  if (store.dialect === 'sqlite') return;
   let options: StoreOptions;
   let gateways: GatewayProcess[];
-  const closers: (() => void | Promise<void>)[] = [];
+  const owner = suiteOwner();
   before(async () => {
-    const owner = { after: (close: () => void | Promise<void>) => void closers.unshift(close) };
     options = await store.fresh(owner);
     const config = { store: { url: storeUrl(options) } };
     const started = await Promise.all([1, 2, 3].map(() => startGatewayProcess(owner, { config, users: proofUsers })));
     gateways = started;
-  });
-  after(async () => {
-    for (const close of closers) await close();
   });
 
   test('gateways that start at the same time on an empty store all run, with one schema and each other’s tokens', async (t) => {

@@ -1,14 +1,16 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:http2';
-import { after, before, describe, test } from 'node:test';
-import { closedPort, type FarSide, farSide, freePort, httpReply, jsonReply } from './support/far-sides/far-side.ts';
+import { before, describe, test } from 'node:test';
 import type { BalancedReply } from './support/gateway/balanced-request.ts';
 import { type Haproxy, noHaproxy, startHaproxy } from './support/gateway/haproxy.ts';
 import { type GatewayProcess, startGatewayProcess } from './support/gateway/start-gateway.ts';
-import type { Owner } from './support/owner.ts';
+import { type Owner, suiteOwner } from './support/owner.ts';
 import { foundPostgres, storeUrl } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
+import { closedPort, freePort, httpReply, jsonReply, type Upstream, upstream } from './support/upstreams/upstream.ts';
 
 // docs/guides/haproxy.cfg, unchanged, in front of gateways on one PostgreSQL, and in front of gateways that misbehave.
 
@@ -20,7 +22,7 @@ const actionBody = JSON.stringify({ params: { path: '/x', accept: 'application/j
 
 interface Cluster {
   readonly gateways: [GatewayProcess, GatewayProcess];
-  readonly orchestrator: FarSide;
+  readonly orchestrator: Upstream;
   readonly haproxy: Haproxy;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -34,7 +36,7 @@ async function done(): Promise<Buffer> {
 async function cluster(owner: Owner): Promise<Cluster> {
   assert.ok(foundPostgres !== undefined, 'no PostgreSQL answers');
   const store = { url: storeUrl(await foundPostgres.fresh(owner)) };
-  const orchestrator = await farSide(owner, done);
+  const orchestrator = await upstream(owner, done);
   const ports = [await freePort(), await freePort()] as const;
   const start = (port: number): Promise<GatewayProcess> =>
     startGatewayProcess(owner, {
@@ -117,12 +119,9 @@ function requestsIn(gateway: GatewayProcess): readonly { readonly route?: string
 
 describe('HAProxy as the guide configures it', { skip: missing }, () => {
   let balanced: Cluster;
-  const closers: (() => void | Promise<void>)[] = [];
+  const owner = suiteOwner();
   before(async () => {
-    balanced = await cluster({ after: (close) => void closers.unshift(close) });
-  });
-  after(async () => {
-    for (const close of closers) await close();
+    balanced = await cluster(owner);
   });
 
   test('spreads calls, with a token of either gateway, and hands the caller’s own address on', async () => {
@@ -214,7 +213,7 @@ describe('HAProxy as the guide configures it, before gateways that misbehave', {
 
   test('does not send an action again that left and was not answered, and says 502, also on a kept connection', async (t) => {
     for (const misdeed of ['end', 'reset'] as const) {
-      const gateways = [await farSide(t), await farSide(t)] as const;
+      const gateways = [await upstream(t), await upstream(t)] as const;
       for (const gateway of gateways) {
         gateway.answer(({ method, target }, socket) => {
           if (isCheck(target) || method === 'GET') return alive;
@@ -239,7 +238,7 @@ describe('HAProxy as the guide configures it, before gateways that misbehave', {
   });
 
   test('sends a call to the other gateway where the first one cannot be reached', async (t) => {
-    const gateway = await farSide(t, () => alive);
+    const gateway = await upstream(t, () => alive);
     const haproxy = await startHaproxy(t, [await closedPort(), gateway.port]);
     for (let count = 0; count < 10; count += 1) {
       assert.equal((await haproxy.send({ method: 'POST', path: action, body: actionBody })).status, 200);
@@ -253,7 +252,7 @@ describe('HAProxy as the guide configures it, before gateways that misbehave', {
       headers: { 'Content-Type': 'application/problem+json', 'Retry-After': '1' },
       body: '{"code":"store-unavailable"}',
     });
-    const gateways = [await farSide(t), await farSide(t)] as const;
+    const gateways = [await upstream(t), await upstream(t)] as const;
     for (const gateway of gateways) gateway.answer(({ target }) => (target === '/healthz' ? alive : refusal));
     const haproxy = await startHaproxy(t, [gateways[0].port, gateways[1].port]);
     await Promise.all([haproxy.becomes('gateway-1', 'DOWN'), haproxy.becomes('gateway-2', 'DOWN')]);

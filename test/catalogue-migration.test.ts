@@ -3,20 +3,20 @@ import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { Kysely, sql } from 'kysely';
 import type { Principal } from '../src/access/principal.ts';
-import { noRights, testAdmin } from '../src/access/rights.test-support.ts';
+import { testAdmin } from '../src/access/rights/rights.test-support.ts';
 import { type Automation, textFields, textOf } from '../src/automations/automation.ts';
-import { type AutomationCatalogue, createAutomationCatalogue } from '../src/automations/automation-catalogue.ts';
-import { noteRun } from '../src/automations/run-facts.test-support.ts';
-import { foldText } from '../src/automations/sort-key.ts';
-import { systemClock } from '../src/base/clock.ts';
+import { catalogueOn } from '../src/automations/automation-catalogue.test-support.ts';
+import { type AutomationCatalogue } from '../src/automations/automation-catalogue.ts';
+import { noteRun } from '../src/automations/store/run-facts.test-support.ts';
+import { foldText } from '../src/automations/store/sort-key.ts';
 import { GatewayError } from '../src/base/gateway-error.ts';
 import type { StoreOptions } from '../src/database/database.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { migrations } from '../src/database/migrations.ts';
-import { createPostgresSessions } from '../src/database/postgres-sessions.ts';
+import { createPostgresSessions } from '../src/database/postgres/postgres-sessions.ts';
 import { createSessionDialect } from '../src/database/session-dialect.ts';
-import { SqliteSessions } from '../src/database/sqlite-sessions.ts';
-import type { Tables } from '../src/database/tables.ts';
+import { SqliteSessions } from '../src/database/sqlite/sqlite-sessions.ts';
+import type { Tables } from '../src/database/tables/tables.ts';
 import { oldDocuments, oldStore } from './support/stores/earlier-store.ts';
 import { eachStore } from './support/stores/stores.ts';
 
@@ -24,8 +24,8 @@ const admin: Principal = { id: 'ada', username: 'ada', roles: ['admin'], groups:
 
 async function exported(catalogue: AutomationCatalogue): Promise<readonly string[]> {
   const texts: string[] = [];
-  for await (const batch of catalogue.export(testAdmin)) texts.push(...batch);
-  return texts;
+  for await (const batch of catalogue.export({ principal: testAdmin })) texts.push(...batch);
+  return texts.map((line) => line.replace(/^\{"kind":"automation","document":|\}$/gu, ''));
 }
 
 function tagOf(text: string): string {
@@ -45,14 +45,7 @@ function connect(t: TestContext, store: StoreOptions): Kysely<Tables> {
 eachStore((store) => {
   test('a store of version 0.1.0 keeps every document, its order and its run facts', async (t) => {
     const database = await store.open(t, await oldStore(t, store));
-    const catalogue = createAutomationCatalogue({
-      database,
-      clock: systemClock,
-      rights: noRights,
-      whyNotWriter: () => Promise.resolve(undefined),
-      refuseAuthor: () => Promise.resolve(),
-      asksAuthors: () => false,
-    });
+    const catalogue = catalogueOn(database);
     assert.deepEqual(
       await exported(catalogue),
       oldDocuments.map(({ text }) => text),
@@ -89,14 +82,7 @@ eachStore((store) => {
 
   test('the ETags of a store of version 0.1.0 cover neither run facts nor who changed a document last', async (t) => {
     const database = await store.open(t, await oldStore(t, store));
-    const catalogue = createAutomationCatalogue({
-      database,
-      clock: systemClock,
-      rights: noRights,
-      whyNotWriter: () => Promise.resolve(undefined),
-      refuseAuthor: () => Promise.resolve(),
-      asksAuthors: () => false,
-    });
+    const catalogue = catalogueOn(database);
     for (const old of oldDocuments) {
       const { _id: id, lastRunAt, nextRunAt, lastModifiedBy, ...rest } = JSON.parse(old.text) as Automation;
       const { text, tag } = await catalogue.read({ principal: admin, id });
@@ -133,14 +119,7 @@ eachStore((store) => {
     }));
     await assert.rejects(migrate({ query, dialect: store.dialect, migrations: failing, part: 'main' }), /half-way/u);
     assert.deepEqual(await rows(), before);
-    const catalogue = createAutomationCatalogue({
-      database: await store.open(t, options),
-      clock: systemClock,
-      rights: noRights,
-      whyNotWriter: () => Promise.resolve(undefined),
-      refuseAuthor: () => Promise.resolve(),
-      asksAuthors: () => false,
-    });
+    const catalogue = catalogueOn(await store.open(t, options));
     assert.deepEqual(
       await exported(catalogue),
       oldDocuments.map(({ text }) => text),

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, describe, test } from 'node:test';
-import { createAuthority, type Identity } from './support/far-sides/certificate.ts';
 import { logLines, reloadWith } from './support/gateway/reloading.ts';
 import { type CliRun, runCommandLine } from './support/gateway/run-command-line.ts';
 import { configurationOf, startGateway } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
+import { createAuthority, type Identity } from './support/upstreams/certificate.ts';
 
 // Certificates of the configuration that have expired or expire soon: at check-config, at the start, at a reload, and in the metrics.
 

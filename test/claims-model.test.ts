@@ -1,6 +1,8 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { glob, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -8,8 +10,8 @@ import { promisify } from 'node:util';
 import { missing } from './support/installed.ts';
 
 const run = promisify(execFile);
-const runs = new URL('../src/runs/', import.meta.url);
-const model = new URL('claims.pml', runs).pathname;
+const source = new URL('../src/', import.meta.url).pathname;
+const model = join(source, 'runs/journal/claims.pml');
 const noSpin = missing('spin', '-V', 'spin') || missing('gcc', '--version', 'build-essential');
 
 /** Makes verifiers of the model, and answers how to run them. A fault is a name that the model plants with -D. */
@@ -19,7 +21,7 @@ async function verifiers(t: TestContext, fault?: string): Promise<(kind: 'states
   const options = { cwd: directory, maxBuffer: 64 * 1024 * 1024 };
   await run('spin', [...(fault === undefined ? [] : [`-D${fault}`]), '-a', model], options);
   return async (kind) => {
-    const flags = kind === 'states' ? ['-DNOCLAIM', '-DSAFETY'] : [];
+    const flags = kind === 'states' ? ['-DNOCLAIM', '-DSAFETY'] : ['-DNFAIR=3'];
     // A verifier that finds a planted fault ends soon: to optimize it would take longer.
     await run('gcc', [fault === undefined ? '-O1' : '-O0', '-w', ...flags, '-o', kind, 'pan.c'], options);
     const { stdout } = await run(join(directory, kind), ['-m100000', ...(kind === 'states' ? [] : ['-a', '-f'])], options);
@@ -43,6 +45,9 @@ const faults: readonly (readonly [fault: string, found: RegExp])[] = [
   ['NO_WAKE', /invalid end state/u],
   ['BEGIN_EARLY', /assertion violated \(position>=next\)/u],
   ['ANY_LEASE', /assertion violated \(held\[/u],
+  ['NO_GRACE', /assertion violated .*still/u],
+  ['ABORT_LOST', /invalid end state/u],
+  ['NO_TELL', /invalid end state/u],
 ];
 
 for (const [fault, found] of faults) {
@@ -58,7 +63,8 @@ test('the model names code that exists', async () => {
   const named = [...text.matchAll(/@code ([\w-]+\.ts)\s+(\w+)/gu)];
   assert.ok(named.length >= 10);
   for (const [, file = '', name = ''] of named) {
-    const code = await readFile(new URL(file, file === 'run-tables.ts' ? new URL('../database/', runs) : runs), 'utf8');
-    assert.match(code, new RegExp(`(?:function|interface) ${name}\\b`, 'u'), `${file} has no ${name}`);
+    const [path = ''] = await Array.fromAsync(glob(`**/${file}`, { cwd: source }));
+    const code = await readFile(join(source, path), 'utf8');
+    assert.match(code, new RegExp(`(?:function|interface|class) ${name}\\b`, 'u'), `${file} has no ${name}`);
   }
 });

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
 import { after, describe, type TestContext, test } from 'node:test';
 import { type Gateway as Client, createGateway, GatewayError } from '../client/src/gateway.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { listen } from './support/listen.ts';
+import { closedPort, httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
-// The client package against a running gateway (client/README.md), and against far sides that break off.
+// The client package against a running gateway (client/README.md), and against upstreams that break off.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const gateway = await startGateway(
   { after },
   {
@@ -80,7 +80,7 @@ describe('credentials', () => {
   });
 
   test('of a client are one token for many calls; a read is sent again when it has expired, and a change is not', async (t) => {
-    const expiring = await farSide(t);
+    const expiring = await upstream(t);
     let issued = 0;
     expiring.answer((request) => {
       if (request.target === '/oauth/token')
@@ -125,7 +125,7 @@ describe('a call', () => {
   });
 
   test('has the headers that its options name', async (t) => {
-    const fake = await farSide(t);
+    const fake = await upstream(t);
     fake.answer(() => jsonReply('{}'));
     const client = createGateway({ baseUrl: `${fake.url}/behind/a/proxy/`, token: 'x', headers: { 'User-Agent': 'mine/1' } });
     await client.restAction({ path: { adapterId: 'a/ü?' }, rawBody: '{}', approval: 'app-1', headers: { 'X-Reason': 'why' } });
@@ -150,7 +150,7 @@ describe('a call', () => {
     const unreached = await failure(clientOf('admin', `http://127.0.0.1:${port}`).whoami());
     assert.deepEqual([unreached.code, unreached.status, unreached.isTemporary], ['no-reply', undefined, true]);
     assert.match(unreached.message, /ECONNREFUSED/u);
-    const other = await farSide(t);
+    const other = await upstream(t);
     for (const reply of [
       httpReply({ status: 502, body: '<h1>Bad Gateway</h1>' }),
       httpReply({ status: 301, headers: { Location: '/elsewhere' } }),
@@ -164,7 +164,7 @@ describe('a call', () => {
   });
 
   test('whose connection breaks off is not sent again', async (t) => {
-    const breaking = await farSide(t);
+    const breaking = await upstream(t);
     const client = clientOf('admin', breaking.url);
     for (const begin of ['', 'HTTP/1.1 200 X\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"a"']) {
       for (const call of [() => client.cancelRun({ path: { id: 'x' } }), () => client.listRuns()]) {

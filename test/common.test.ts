@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { assertProblem, pointersOf, post, relay, responseOf, restCall, resultOf } from './support/callers/calls.ts';
 import { openConnection, type Reply, requestBytes } from './support/callers/http-client.ts';
-import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
+import { httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Properties of every route: docs/reference/http-api.md.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const limit = 128 * 1024;
 const gateway = await startGateway(
   { after },

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { assertProblem, post } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // What a page of another site cannot do with the browser of a caller: docs/security.md.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const clients = [{ clientId: 'reporting', secretHash: testPasswordHash, roles: ['apiread'], groups: [] }];
 const gateway = await startGateway(
   { after },

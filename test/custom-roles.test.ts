@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { assertProblem } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { basic, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
+import { httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Roles of the operator (access.roles) through HTTP, and what POST /access/explain says about the same calls.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const adapter = { kind: 'nso', url: far.url, auth: { type: 'none' } };
 const users = ['noc', 'caller', 'writer'].map((role) => ({
   username: role,
@@ -172,7 +172,7 @@ test('a redirect to a path that no right names is not followed', async () => {
     403,
     'forbidden',
   );
-  assert.match(refused.detail, /^The far side redirects to GET http:\/\/[^/]+\/admin, and you may not call that\./u);
+  assert.match(refused.detail, /^The upstream redirects to GET http:\/\/[^/]+\/admin, and you may not call that\./u);
   assert.equal(far.requests.length, before + 1);
   far.answer(({ target }) =>
     target === '/status/a' ? httpReply({ status: 302, headers: { Location: '/status/b' } }) : jsonReply('{}'),

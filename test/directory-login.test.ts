@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { Reply } from './support/callers/http-client.ts';
 import { LoginBrowser } from './support/callers/login-browser.ts';
-import { audience } from './support/far-sides/identity-provider.ts';
-import { consoleClientId, type LoginProvider, loginProvider } from './support/far-sides/login-provider.ts';
 import { logLines, reloadWith } from './support/gateway/reloading.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { readStream } from './support/runs/read-stream.ts';
 import { until } from './support/until.ts';
+import { audience } from './support/upstreams/identity-provider.ts';
+import { consoleClientId, type LoginProvider, loginProvider } from './support/upstreams/login-provider.ts';
 
 // Logins of the console by a directory: the secret of the client, groups that have ids, and groups that are left out.
 

@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,22 +9,22 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, type TestContext, test } from 'node:test';
 import { instancesOf, relay, responseOf, restCall, resultOf } from './support/callers/calls.ts';
 import { type Connection, openConnection, type Reply, requestBytes } from './support/callers/http-client.ts';
-import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { spawnCommand } from './support/gateway/command.ts';
 import { logLines } from './support/gateway/reloading.ts';
 import { configurationOf, type GatewayProcess, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { accepts } from './support/listen.ts';
 import { until } from './support/until.ts';
+import { httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // SIGTERM and SIGINT: no new connections, calls in flight end, exit code 0 (docs/reference/command-line.md).
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const large = Buffer.alloc(300 * 1024, 'x');
 const accept = '*/*';
 
-function started(t: TestContext): Promise<GatewayProcess> {
+function started(t: TestContext, drain = '30s'): Promise<GatewayProcess> {
   return startGatewayProcess(t, {
-    config: { outbound: { allow: [far.authority] } },
+    config: { server: { drain }, outbound: { allow: [far.authority] } },
     adapters: [{ name: 'a', kind: 'rest', url: far.url, auth: { type: 'none' }, concurrency: 300 }],
   });
 }
@@ -110,10 +112,10 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-test('calls that do not end in time are aborted and on record with their outcomes, and the audit log has its last entry', {
+test('calls that do not end within server.drain are aborted and on record with their outcomes, and the audit log has its last entry', {
   timeout: 90_000,
 }, async (t) => {
-  const gateway = await started(t);
+  const gateway = await started(t, '2s');
   const asked = Promise.withResolvers<void>();
   far.answer(({ target }, socket) => {
     if (target === '/kept-action') asked.resolve();
@@ -147,7 +149,11 @@ test('calls that do not end in time are aborted and on record with their outcome
   // A call with a key continues after its caller has left, but not after the gateway has stopped.
   void call('restAction', 'kept-action', { body: {} }, { 'Idempotency-Key': 'kept' });
   await asked.promise;
+  const begin = performance.now();
   assert.equal(await gateway.stop(), 0);
+  const took = performance.now() - begin;
+  assert.ok(took >= 1_900 && took < 15_000, `the gateway took ${took} ms to stop`);
+  assert.ok(logLines(gateway).some(({ msg }) => msg === 'draining: no new connections; calls in flight have 2 seconds to end'));
   // The end of the stream would be the end of the reply for an HTTP/1.0 reader.
   assert.equal(((await brokeOff) as readonly NodeJS.ErrnoException[])[0]?.code, 'ECONNRESET');
   const restarted = await gateway.restart();

@@ -17,7 +17,7 @@ interface Ended {
   readonly chunks: number;
 }
 
-/** A far side that answers each `question`, behind a proxy with the same fault for every connection. */
+/** An upstream that answers each `question`, behind a proxy with the same fault for every connection. */
 async function setUp(t: TestContext, plan: Partial<FaultPlan> & { readonly fault: FaultKind }, lifetime?: number) {
   const seen: string[] = [];
   const server = createServer((socket) => {
@@ -70,7 +70,7 @@ async function ask(proxy: FaultProxy, times = 1): Promise<Ended> {
   return { text, how, chunks };
 }
 
-/** No connection is open any more, neither at the proxy nor at the far side. */
+/** No connection is open any more, neither at the proxy nor at the upstream. */
 async function gone(proxy: FaultProxy, open: ReadonlySet<Socket>): Promise<void> {
   await until('every connection is closed', () => proxy.open + open.size === 0);
 }
@@ -114,7 +114,7 @@ describe('a fault proxy', { timeout: 30_000 }, () => {
     }
   }
 
-  test('resets before a request, of which no byte reaches the far side', async (t) => {
+  test('resets before a request, of which no byte reaches the upstream', async (t) => {
     const { proxy, seen, open } = await setUp(t, { fault: 'reset-before-request', exchange: 1 });
     assert.equal((await ask(proxy, 2)).how, 'ECONNRESET');
     assert.deepEqual(seen, [question]);
@@ -146,7 +146,7 @@ describe('a fault proxy', { timeout: 30_000 }, () => {
     await gone(proxy, open);
   });
 
-  test('closes one half, towards the far side, whose reply still arrives', async (t) => {
+  test('closes one half, towards the upstream, whose reply still arrives', async (t) => {
     const { proxy, seen, open } = await setUp(t, { fault: 'half-close' });
     assert.equal((await ask(proxy)).text, answer);
     assert.deepEqual(seen, [question]);

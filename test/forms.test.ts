@@ -156,7 +156,7 @@ eachStore((store) => {
         '/properties/g/minimum': /number/u,
         '/properties/g/multipleOf': /greater than 0/u,
         '/properties/g/enum': /not part of a form/u,
-        '/properties/h': /no object/u,
+        '/properties/h': /is true or false; write a schema/u,
         '/properties/i~1j/type': /must be one of/u,
         '/required/1': /did you mean "a"/u,
         '/required/2': /twice/u,
@@ -167,14 +167,28 @@ eachStore((store) => {
       assertProblem(await call(gateway, { id: 'wrong' }), 404, 'form-not-found');
     });
 
+    test('gives the line and column of each problem', async () => {
+      const document = '{\n\t"type": "object",\n\t"properties": {\n\t\t"a": { "type": "strin", "<<": 1 }\n\t}\n}';
+      const { errors = [] } = assertProblem(await put(gateway, 'wrong', document), 400, 'form-invalid');
+      assert.deepEqual(
+        errors.map(({ pointer, line, column }) => [pointer, line, column]),
+        [
+          ['/properties/a/type', 4, 18],
+          ['/properties/a/<<', 4, 27],
+        ],
+      );
+      const { errors: syntax } = assertProblem(await put(gateway, 'wrong', '{\n "type": }'), 400, 'form-invalid');
+      assert.deepEqual([syntax?.[0]?.line, syntax?.[0]?.column], [2, 10]);
+    });
+
     test('refuses what is no object of fields', async () => {
       const pointers = async (document: unknown) => [...(await problemsOf(document)).keys()];
       assert.deepEqual(await pointers('{'), ['']);
       assert.deepEqual(await pointers('[]'), ['']);
       assert.deepEqual(await pointers({}), ['/type', '/properties']);
       assert.deepEqual(await pointers({ type: 'object', properties: [], $schema: 'http://json-schema.org/draft-07/schema#' }), [
-        '/$schema',
         '/properties',
+        '/$schema',
       ]);
       assert.deepEqual(await pointers('{"type":"object","type":"object","properties":{}}'), ['/type']);
       assert.deepEqual(await pointers({ type: 'object', properties: {}, additionalProperties: {} }), ['/additionalProperties']);
@@ -296,5 +310,5 @@ eachStore((store) => {
 });
 
 function gatewayOn(store: TestStore, owner: Owner): Promise<Gateway> {
-  return store.fresh(owner).then((fresh) => startGateway(owner, { config: { store: { url: storeUrl(fresh) } } }));
+  return store.empty(owner).then((fresh) => startGateway(owner, { config: { store: { url: storeUrl(fresh) } } }));
 }

@@ -4,21 +4,21 @@ import { relay, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { documentedHeaders, type Fields } from './support/documentation/documented-headers.ts';
 import type { SentMessage } from './support/documentation/header-conditions.ts';
-import { collector } from './support/far-sides/collector.ts';
-import { connectProxy } from './support/far-sides/connect-proxy.ts';
-import { closedPort, type FarRequest, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
-import { tokenEndpoint } from './support/far-sides/token-endpoint.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
+import { collector } from './support/upstreams/collector.ts';
+import { connectProxy } from './support/upstreams/connect-proxy.ts';
+import { tokenEndpoint } from './support/upstreams/token-endpoint.ts';
+import { closedPort, type FarRequest, httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 const documented = documentedHeaders();
 const { assertDocumented } = documented;
 
 const owner = { after };
-const far = await farSide(owner);
-const elsewhere = await farSide(owner);
-const [issuer, hooks] = [await farSide(owner), await farSide(owner)];
+const far = await upstream(owner);
+const elsewhere = await upstream(owner);
+const [issuer, hooks] = [await upstream(owner), await upstream(owner)];
 const tokens = await tokenEndpoint(owner, 'adapter secret');
 const proxy = await connectProxy(owner);
 const [plainCollector, gzipCollector] = [await collector(owner), await collector(owner)];
@@ -50,7 +50,7 @@ const settings = {
 };
 const gateway = await startGateway(owner, settings);
 
-/** The fields of the requests at a far side since its last `answer`. */
+/** The fields of the requests at an upstream since its last `answer`. */
 function arrived({ requests }: { readonly requests: readonly FarRequest[] }): readonly Fields[] {
   return requests.map(({ headers }) => headers);
 }

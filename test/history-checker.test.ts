@@ -16,7 +16,7 @@ function query(received: Received): CallRecord {
   return { id: 'h1', changes: false, attempts: 3, answers, received };
 }
 
-/** The contradictions where the far sides read the call `times` times. */
+/** The contradictions where the upstreams read the call `times` times. */
 function found(call: CallRecord, times: number): readonly string[] {
   const applied = Array.from({ length: times }, (): Applied => ({ id: call.id, intact: true }));
   return contradictions({ calls: [call], applied });
@@ -29,6 +29,7 @@ const notAtAll = [
   'upstream-timeout',
   'adapter-busy',
   'adapter-unavailable',
+  'credentials-refused',
   'path-denied',
   'destination-denied',
   'overloaded',
@@ -106,20 +107,20 @@ describe('any call', () => {
       assert.match(found(make({ as: 'broken-off', status: 502 }), 1).join(), /502 broke off/);
     });
 
-    test(`as ${name} with an answer that no far side gave is a contradiction`, () => {
-      assert.match(found(make({ as: 'acknowledged', text: '200 other' }), 1).join(), /no far side answered so/);
-      assert.match(found(make({ as: 'acknowledged', text: '500 broken' }), 1).join(), /no far side answered so/);
-      assert.match(found(make(problem('upstream-error', '200 done')), 1).join(), /no far side answered so/);
-      assert.match(found(make(problem('upstream-error')), 1).join(), /no far side answered so/);
+    test(`as ${name} with an answer that no upstream gave is a contradiction`, () => {
+      assert.match(found(make({ as: 'acknowledged', text: '200 other' }), 1).join(), /no upstream answered so/);
+      assert.match(found(make({ as: 'acknowledged', text: '500 broken' }), 1).join(), /no upstream answered so/);
+      assert.match(found(make(problem('upstream-error', '200 done')), 1).join(), /no upstream answered so/);
+      assert.match(found(make(problem('upstream-error')), 1).join(), /no upstream answered so/);
     });
 
-    test(`as ${name} with other bytes at the far side is a contradiction`, () => {
+    test(`as ${name} with other bytes at the upstream is a contradiction`, () => {
       const applied = [{ id: 'h1', intact: false }];
       assert.match(contradictions({ calls: [make(acknowledged)], applied }).join(), /other bytes/);
     });
   }
 
-  test('that no caller made and a far side read is a contradiction', () => {
+  test('that no caller made and an upstream read is a contradiction', () => {
     assert.match(contradictions({ calls: [], applied: [{ id: 'h9', intact: true }] }).join(), /no caller asked/);
   });
 

@@ -1,17 +1,19 @@
+// suite: waiting
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, describe, type TestContext, test } from 'node:test';
 import { assertProblem, relay, responseOf, restCall } from './support/callers/calls.ts';
 import { type Connection, openConnection, type Reply, requestBytes, sendBytes } from './support/callers/http-client.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Hostile callers: framing that RFC 9112 refuses, slow and incomplete requests, invalid request targets.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const gateway = await startGateway(
   { after },
   {
@@ -262,7 +264,7 @@ describe('a request target', () => {
     await new Promise((resolve) => socket.once('close', resolve));
     const lasted = performance.now() - sent;
     assert.match(answered, /^HTTP\/1\.1 405 /u);
-    // The gateway gives the caller 5 seconds to read the reply and to end its side (error-replies.ts, lastWordsTime).
+    // The gateway gives the caller 5 seconds to read the reply and to end its side (error-replies.ts, finalReplyTime).
     assert.ok(lasted > 4_000 && lasted < 20_000, `the connection lasted ${lasted} ms`);
   });
 
@@ -416,7 +418,7 @@ describe('a caller who is slow', { concurrency: true }, () => {
     await assertRecorded(reply, { status: 408, code: 'request-timeout', outcome: 'refused' });
   });
 
-  test('R46: to read its reply loses its connection and its slot, and its call ends at the far side', async (t) => {
+  test('R46: to read its reply loses its connection and its slot, and its call ends at the upstream', async (t) => {
     const long = jsonReply(`"${'a'.repeat(16_000_000)}"`);
     let ended: Promise<unknown> | undefined;
     far.answer((request, socket) => {

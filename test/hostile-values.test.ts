@@ -3,14 +3,14 @@ import { after, test } from 'node:test';
 import { createLog, readableLines } from '../src/base/log.ts';
 import { assertProblem, post, relay, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
-import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { basic, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
+import { audience, identityProvider } from './support/upstreams/identity-provider.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Rows 83, 84, 88, 94 and 99 of docs/security.md: what hostile and careless values of callers and operators reach.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const provider = await identityProvider({ after });
 const ann = { username: 'ann', passwordHash: testPasswordHash, roles: ['readonly'], groups: ['noc'] };
 const bob = { username: 'bob', passwordHash: testPasswordHash, roles: ['readonly'], groups: ['NOC', 'sales'] };

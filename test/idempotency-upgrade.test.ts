@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
-import { type IdempotentRequest, idempotentRequest, sealed } from '../src/audit/idempotent-request.ts';
+import { type IdempotentRequest, idempotentRequest, sealed } from '../src/audit/idempotency/idempotent-request.ts';
 import { relay } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Replies that a gateway before the upgrade has kept for an Idempotency-Key, in the form of that gateway.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const gateway = await startGateway({ after }, { adapters: [{ name: 'NSO', kind: 'rest', url: far.url }] });
 const body = JSON.stringify({ params: { path: 'do/it', accept: 'application/json' }, body: { a: 1 } });
 

@@ -7,19 +7,19 @@ import { after, beforeEach, test } from 'node:test';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
 import { assertProblem, relay, responseOf, restCall, resultOf } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
-import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { basic, type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
 import type { Owner } from './support/owner.ts';
 import { foundPostgres, storeUrl } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
+import { audience, identityProvider } from './support/upstreams/identity-provider.ts';
+import { closedPort, httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Idempotency-Key on restAction, restRequest and restCall (docs/decisions/0016-idempotency-keys.md).
 
 const json = 'application/json';
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const laterPort = await closedPort();
 const [issuer, otherIssuer] = [await identityProvider({ after }), await identityProvider({ after })];
 
@@ -37,7 +37,7 @@ function start(owner: Owner, config: object = {}): Promise<Gateway> {
 
 const oidc = [issuer, otherIssuer].map((provider) => ({ issuer: provider.issuer, audience }));
 const gateway = await start({ after }, { access: { oidc } });
-const postgres = await foundPostgres?.fresh({ after });
+const postgres = await foundPostgres?.empty({ after });
 /** Two gateways on one PostgreSQL; none where there is no PostgreSQL. */
 const pair =
   postgres === undefined
@@ -67,7 +67,7 @@ function replayed(reply: Reply): string | undefined {
   return reply.header('idempotency-replayed');
 }
 
-/** Makes the far side answer with the number of requests that it has read. */
+/** Makes the upstream answer with the number of requests that it has read. */
 function counting(): void {
   let count = 0;
   far.answer(() => {
@@ -198,7 +198,7 @@ for (const [dialect, at] of [
   });
 }
 
-test('an error reply of the far side is kept with its status and replayed', async () => {
+test('an error reply of the upstream is kept with its status and replayed', async () => {
   far.answer(() => jsonReply('{"error":"no"}', { status: 409 }));
   const first = await act();
   assertProblem(first, 502, 'upstream-error');

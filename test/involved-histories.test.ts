@@ -1,10 +1,13 @@
+// suite: long
+
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import fc from 'fast-check';
 import { everyone } from './support/involved/hand-model.ts';
 import { History, type Tally } from './support/involved/history.ts';
 import { type Command, shapes } from './support/involved/history-commands.ts';
 import { gates, type HistoryStage, historyStage } from './support/involved/history-stage.ts';
+import { suiteOwner } from './support/owner.ts';
 import { eachStore } from './support/stores/stores.ts';
 
 // Random histories of people who write, schedule, run, decide and approve, compared with a model of the contract: no involved person grants.
@@ -99,13 +102,10 @@ function writer(given: Command['who']): Command['who'] {
 }
 
 eachStore((store) => {
-  const closers: (() => unknown)[] = [];
+  const owner = suiteOwner();
   let stage: HistoryStage;
   before(async () => {
-    stage = await historyStage({ after: (close) => void closers.unshift(close) }, store);
-  });
-  after(async () => {
-    for (const close of closers) await close();
+    stage = await historyStage(owner, store);
   });
 
   test('no history of edits, imports, runs, events, decisions and repetitions lets a person involved in a call grant it', async () => {

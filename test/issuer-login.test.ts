@@ -5,12 +5,12 @@ import { after, describe, test } from 'node:test';
 import { assertProblem } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { LoginBrowser } from './support/callers/login-browser.ts';
-import { closedPort } from './support/far-sides/far-side.ts';
-import { audience } from './support/far-sides/identity-provider.ts';
-import { consoleClientId, loginProvider } from './support/far-sides/login-provider.ts';
 import { startGateway, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { eachStore, storeUrl } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
+import { audience } from './support/upstreams/identity-provider.ts';
+import { consoleClientId, loginProvider } from './support/upstreams/login-provider.ts';
+import { closedPort } from './support/upstreams/upstream.ts';
 
 // Logins of people by an OIDC issuer (docs/decisions/0038-login-by-issuer.md), from outside: a gateway, a provider, and browsers.
 
@@ -428,7 +428,7 @@ eachStore((store) => {
   test('a login that begins at one gateway ends at another one, once, behind a proxy with TLS; failed ones have to wait at both', {
     skip,
   }, async (t) => {
-    const url = storeUrl(await store.fresh(t));
+    const url = storeUrl(await store.empty(t));
     const own = await loginProvider(t);
     own.person = { sub: 's10', preferred_username: 'gil', roles: ['readonly'] };
     const config = {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { assertProblem, callerIn, post } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { closedPort } from './support/far-sides/far-side.ts';
-import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { basic, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
+import { audience, identityProvider } from './support/upstreams/identity-provider.ts';
+import { closedPort } from './support/upstreams/upstream.ts';
 
 // Tokens of OIDC issuers: whose name a caller gets, and what the log says of a refused token.
 

@@ -1,14 +1,16 @@
+// suite: waiting
+
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, describe, type TestContext, test } from 'node:test';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Callers that get 408 and keep their side of the connection open.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 far.answer(() => jsonReply('{}'));
 const gateway = await startGateway(
   { after },
@@ -51,9 +53,9 @@ async function counted(): Promise<Record<string, number>> {
   return { connections: valueOf('gateway_caller_connections'), requests: valueOf('gateway_requests_in_flight') };
 }
 
-/** Fails where the far side got a request. */
+/** Fails where the upstream got a request. */
 async function assertNothingSent(): Promise<void> {
-  await lapse(500, 'a call would reach the far side');
+  await lapse(500, 'a call would reach the upstream');
   assert.deepEqual(
     far.requests.map(({ target }) => target),
     [],

@@ -1,15 +1,16 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, open, openSync, readFile, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import { hashPassword, matchesPassword, parsePasswordHash } from '../src/access/password-hash.ts';
-import { createPasswordVerifier } from '../src/access/password-verifier.ts';
-import { createResolver } from '../src/outbound/resolver.ts';
+import { hashPassword, matchesPassword, parsePasswordHash } from '../src/access/passwords/password-hash.ts';
+import { createPasswordVerifier } from '../src/access/passwords/password-verifier.ts';
+import { createResolver } from '../src/outbound/dialling/resolver.ts';
 import { assertProblem, post, relay, restCall } from './support/callers/calls.ts';
 import { openConnection, type Reply, requestBytes } from './support/callers/http-client.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import {
   basic,
   type GatewayProcess,
@@ -19,10 +20,11 @@ import {
 } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // What the gateway accepts at once: look-ups, calls of one caller, connections, work in all.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const adapter = { name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } };
 const config = { outbound: { allow: [far.authority] } };
 /** Two administrators apart from `admin-user`, so that a test has a caller that no other test uses. */
@@ -211,13 +213,22 @@ test('R77: a late event loop is 503 for work and a flag for health, until it has
   const bearer = { Authorization: `Bearer ${await gateway.tokenFor('readonly')}` };
   const release = hold(t, gateway);
   await until('the event loop is behind', degraded);
+  let answered = far.requests.length;
   for (const send of [
     () => restCall(gateway, call),
     () => relay(gateway, 'restQuery', 'far', { params: { path: 'a', accept: '*/*' } }),
     () => gateway.send({ target: '/automation_catalog/automations', role: 'admin' }),
     () => post(gateway, '/login', { username: 'admin-user', password: testPassword }),
   ]) {
-    const reply = await send();
+    let reply = await send();
+    // On a busy machine the gateway can catch up between two stops.
+    await until('it is refused', async () => {
+      if (reply.status === 503) return true;
+      assert.equal(reply.status, 200);
+      answered = far.requests.length;
+      reply = await send();
+      return false;
+    });
     assertProblem(reply, 503, 'overloaded');
     assert.match(reply.header('retry-after') ?? '', /^[1-9]\d*$/u);
   }
@@ -227,7 +238,7 @@ test('R77: a late event loop is 503 for work and a flag for health, until it has
   // Faults that cost no work to find have their own status.
   assertProblem(await gateway.send({ method: 'POST', target: '/tools/restCall' }), 401, 'unauthenticated');
   assertProblem(await restCall(gateway, call, { role: 'other' }), 403, 'forbidden');
-  assert.equal(far.requests.length, 1, 'what was refused did not leave');
+  assert.equal(far.requests.length, answered, 'what was refused did not leave');
   release();
   await until('the event loop has caught up', async () => !(await degraded()));
   assert.equal((await restCall(gateway, call)).status, 200);

@@ -9,16 +9,16 @@ import { after, type TestContext, test } from 'node:test';
 import { type Problem, post, relay, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { type Connection, openConnection, requestBytes } from './support/callers/http-client.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { childEnvironment, executable } from './support/gateway/gateway-process.ts';
 import { basic, configurationOf, type GatewayProcess, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
+import { closedPort, httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
 const owner = { after };
-const far = await farSide(owner);
+const far = await upstream(owner);
 const query = { params: { path: 'data/x', accept: 'application/json' } };
 const withQuery = { params: { ...query.params, path: 'data/x?secret=hunter2' } };
 const gateway = await startGatewayProcess(owner, {
@@ -43,15 +43,7 @@ function linesAbout(of: GatewayProcess, requestId: string, count = 1): Promise<r
 }
 
 const page = await readFile(new URL('../docs/reference/logs.md', import.meta.url), 'utf8');
-const documented = [...page.matchAll(/^\| `(\w+)` \|/gmu)].map(([, name]) => name ?? '');
-
-test('docs/reference/logs.md lists every field of a log line, and no other', async () => {
-  const source = await readFile(new URL('../src/base/log.ts', import.meta.url), 'utf8');
-  const [, fields = ''] = /export interface LogFields \{\n(.*?)\n\}/su.exec(source) ?? [];
-  const known = [...fields.matchAll(/^ {2}readonly (\w+)\?:/gmu)].map(([, name]) => name ?? '');
-  assert.ok(known.length > 10);
-  assert.deepEqual(documented.toSorted(), ['level', 'msg', 'time', ...known].toSorted());
-});
+const documented = ['level', 'msg', 'time', ...[...page.matchAll(/^\| `(\w+)` \|/gmu)].map(([, name]) => name ?? '')];
 
 const calls = {
   'that is answered': (headers) => relay(gateway, 'restQuery', 'Local NSO', query, { headers }),
@@ -60,7 +52,7 @@ const calls = {
   'to an address that the policy denies': (headers) =>
     restCall(gateway, { uri: 'http://10.0.0.1/', verb: 'GET', responseHeaders: false }, { headers }),
   'to an unknown adapter': (headers) => relay(gateway, 'restQuery', 'Unknown', query, { headers }),
-  'to a far side that is down': (headers) => relay(gateway, 'restAction', 'Down', { ...query, body: {} }, { headers }),
+  'to an upstream that is down': (headers) => relay(gateway, 'restAction', 'Down', { ...query, body: {} }, { headers }),
   'with a faulty body': (headers) => relay(gateway, 'restQuery', 'Local NSO', '{', { headers }),
   'without credentials': (headers) => gateway.send({ target: '/whoami', headers }),
   'to an unknown path': (headers) => gateway.send({ target: '/nowhere', headers }),

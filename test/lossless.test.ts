@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { anyText } from '../src/base/any-text.test-support.ts';
+import { anyText } from '../src/base/text/any-text.test-support.ts';
 import { instancesOf, relay, responseOf, restCall, resultOf } from './support/callers/calls.ts';
 import { instanceText, numberText, objectText, spaceText, stringText, valueText } from './support/callers/json-text.ts';
-import { type FarHandler, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
+import { type FarHandler, httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // The gateway relays bytes unchanged (docs/decisions/0003-bytes-not-values.md), in bodies and replies below 64 KiB and beyond.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const gateway = await startGateway(
   { after },
   {
@@ -79,7 +79,7 @@ function holdsAsBody(response: string, text: string): boolean {
 }
 
 describe('a body', () => {
-  test('reaches the far side of restCall byte for byte', async () => {
+  test('reaches the upstream of restCall byte for byte', async () => {
     const call = fc.tuple(
       objectText,
       fc.constantFrom('POST', 'PUT', 'PATCH', 'DELETE', 'GET'),
@@ -99,7 +99,7 @@ describe('a body', () => {
     );
   });
 
-  test('reaches the far side of an action byte for byte', async () => {
+  test('reaches the upstream of an action byte for byte', async () => {
     await fc.assert(
       fc.asyncProperty(
         objectText.filter((text) => !/^\{\s*\}$/.test(text)),
@@ -114,7 +114,7 @@ describe('a body', () => {
     );
   });
 
-  test('of several MiB reaches the far side byte for byte', async () => {
+  test('of several MiB reaches the upstream byte for byte', async () => {
     await fc.assert(
       fc.asyncProperty(valueText, async (text) => {
         far.answer(() => jsonReply('{}'));
@@ -126,7 +126,7 @@ describe('a body', () => {
     );
   });
 
-  test('that the caller sends byte by byte reaches the far side unchanged', async () => {
+  test('that the caller sends byte by byte reaches the upstream unchanged', async () => {
     const body = '{"😀ü語":"\\u00fc🏴󠁧󠁢€","n":18446744073709551615}';
     const bytes = Buffer.from(`{"uri":"${far.url}","verb":"POST","responseHeaders":false,"body":${body}}`);
     far.answer(() => jsonReply('{}'));

@@ -1,7 +1,10 @@
+// suite: waiting
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertProblem } from './support/callers/calls.ts';
-import { actionTask, runCaller, type TaskDocument } from './support/runs/run-caller.ts';
+import type { BatchOutput } from './support/runs/batch-stage.ts';
+import { actionTask, runCaller, type SeenRun, type TaskDocument } from './support/runs/run-caller.ts';
 import { runStage } from './support/runs/run-stage.ts';
 import { eachStore, storeUrl, type TestStore } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
@@ -19,7 +22,7 @@ const retrying: TaskDocument = {
 type Stage = Awaited<ReturnType<typeof stageOf>>;
 
 async function stageOf(t: Parameters<TestStore['fresh']>[0] & Parameters<TestStore['open']>[0], store: TestStore) {
-  const options = await store.fresh(t);
+  const options = await store.empty(t);
   const stage = await runStage(t, { url: storeUrl(options) });
   /** Takes a version out of the store, as no request can while a run has it. */
   const lose = async (name: string): Promise<void> => {
@@ -82,5 +85,47 @@ eachStore((store) => {
     assert.equal(ended.status, 'faulted');
     assert.match(ended.error?.detail ?? '', /was deleted, or has other bytes now/u);
     assert.deepEqual([...far.arrived], []);
+  });
+
+  test('an item of a batch with an action in flight waits for people where its document is gone, and the others fault', async (t) => {
+    const stage = await stageOf(t, store);
+    const { far, caller } = stage;
+    const held = far.hold((action) => action === '0' || action === '1');
+    await caller.store('child', [actionTask('act', '$workflow.input.index | tostring')]);
+    const workflow = { namespace: 'crash', name: 'child', version: '1.0.0' };
+    const all: TaskDocument = {
+      all: { call: 'batch', with: { items: '${ [range(4)] }', workflow, parallel: 2, failures: 'count' } },
+    };
+    const run = await caller.start(await caller.automation('batch', [all]));
+    await until('two actions have arrived', () => held.actions.length === 2);
+    const again = await afterDeath(stage);
+    held.release();
+    type Counted = SeenRun & { readonly items?: Readonly<Record<string, number>> };
+    const counts = async () => ((await again.read(run.id)) as Counted).items ?? {};
+    await until('the items have ended, or are undecided', async () => {
+      const { unknown, failed } = await counts();
+      return unknown === 2 && failed === 2;
+    });
+    assert.equal((await again.read(run.id)).status, 'waiting');
+    const reason = 'The device was asked.';
+    const repeated = await again.change(run.id, 'decide', { items: [0], as: 'again', reason });
+    assertProblem(repeated, 409, 'run-conflict');
+    assert.equal((await again.change(run.id, 'decide', { items: [0], as: 'failed', reason })).status, 200);
+    assert.equal((await again.change(run.id, 'decide', { items: [1], as: 'done', reason })).status, 200);
+    const ended = await again.reaches(run.id, 'completed', 'faulted');
+    assert.equal(ended.status, 'completed', JSON.stringify(ended.error));
+    const { list } = ended.output as BatchOutput;
+    assert.ok(
+      list.every(({ status }) => status === 'faulted'),
+      'without its document no item completes',
+    );
+    assert.match(JSON.stringify(list[3]?.error), /was deleted, or has other bytes now/u);
+    assert.deepEqual(
+      [...far.arrived].toSorted(([one], [other]) => Number(one) - Number(other)),
+      [
+        ['0', 1],
+        ['1', 1],
+      ],
+    );
   });
 });

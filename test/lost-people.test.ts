@@ -1,16 +1,18 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertProblem } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { basic, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
-import { countingFarSide } from './support/runs/counting-far-side.ts';
+import { countingUpstream } from './support/runs/counting-upstream.ts';
 import { actionTask } from './support/runs/run-caller.ts';
 import { callersOf, listening, stagePeople, usersOf } from './support/runs/run-people-stage.ts';
 import { eachStoreWith, storeUrl, type TestStore } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
+import { audience, identityProvider } from './support/upstreams/identity-provider.ts';
 
 // What happens to automations and runs when a reload takes something away from the people behind them.
 
@@ -28,7 +30,7 @@ const everySecond = { nextRunAt: '2026-01-01T00:00:00Z', repeatInterval: '1 seco
 const action = actionTask('act', '"one"');
 
 async function lossStage(owner: Owner, store: TestStore) {
-  const [far, provider, options] = await Promise.all([countingFarSide(owner), identityProvider(owner), store.fresh(owner)]);
+  const [far, provider, options] = await Promise.all([countingUpstream(owner), identityProvider(owner), store.empty(owner)]);
   const configured = (given: Parameters<typeof usersOf>[0], roles: readonly object[] = [], more: object = {}) => ({
     config: { store: { url: storeUrl(options) }, access: { oidc: [{ issuer: provider.issuer, audience }], roles, ...more } },
     adapters: [{ name: 'Far', kind: 'rest', url: far.url }],

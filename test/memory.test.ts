@@ -1,24 +1,33 @@
+// suite: long
+
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { systemClock } from '../src/base/clock.ts';
-import { CallScope } from '../src/outbound/call-scope.ts';
-import { createConnector } from '../src/outbound/connector.ts';
-import { createDestinationPolicy } from '../src/outbound/destination-policy.ts';
-import { createResolver } from '../src/outbound/resolver.ts';
-import { createSender } from '../src/outbound/sender.ts';
+import { CallScope } from '../src/outbound/call/call-scope.ts';
+import { createSender } from '../src/outbound/call/sender.ts';
+import { createConnector } from '../src/outbound/dialling/connector.ts';
+import { createResolver } from '../src/outbound/dialling/resolver.ts';
+import { createDestinationPolicy } from '../src/outbound/policy/destination-policy.ts';
 import { assertProblem, post, relay, responseOf, restCall } from './support/callers/calls.ts';
-import { type FarHandler, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
-import { mostMemory } from './support/gateway/most-memory.ts';
+import { loginAt, spawnCommand } from './support/gateway/command.ts';
+import { maxMemory } from './support/gateway/max-memory.ts';
 import { startGatewayProcess } from './support/gateway/start-gateway.ts';
+import { listen } from './support/listen.ts';
 import { until } from './support/until.ts';
+import { type FarHandler, httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
-// The memory that hostile callers and far sides may take. Each gateway is a process, whose memory is read from /proc.
+// The memory that hostile callers and upstreams may take. Each gateway is a process, whose memory is read from /proc.
 
 const skip = process.platform !== 'linux' && 'needs /proc';
-const far = await farSide({ after });
+const far = await upstream({ after });
 const outbound = { allow: ['127.0.0.0/8'] };
 const call = { uri: far.url, verb: 'GET', responseHeaders: false };
 const okHead = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
@@ -27,12 +36,12 @@ test('R32: a body with one byte a chunk takes little more memory than its bytes'
   const gateway = await startGatewayProcess(t, { config: { server: { requestBodyLimit: '2MiB' }, outbound } });
   far.answer(() => jsonReply('{}'));
   assert.equal(responseOf(await restCall(gateway, call)), '{}');
-  const before = mostMemory(gateway.pid);
+  const before = maxMemory(gateway.pid);
   const text = JSON.stringify({ ...call, verb: 'POST', body: { a: 'x'.repeat(1_000_000) } });
   const body = `${text.replaceAll(/./gu, '1\r\n$&\r\n')}0\r\n\r\n`;
   const reply = await post(gateway, '/tools/restCall', body, { headers: { 'Transfer-Encoding': 'chunked' } });
   assert.equal(responseOf(reply), '{}');
-  assert.ok(mostMemory(gateway.pid) - before < 150, `${mostMemory(gateway.pid) - before} MiB`);
+  assert.ok(maxMemory(gateway.pid) - before < 150, `${maxMemory(gateway.pid) - before} MiB`);
 });
 
 test('R56: a reply over the limit is never complete, and memory has a bound', { skip }, async (t) => {
@@ -43,7 +52,7 @@ test('R56: a reply over the limit is never complete, and memory has a bound', { 
   });
   far.answer(() => jsonReply('{}'));
   responseOf(await restCall(gateway, call));
-  const before = mostMemory(gateway.pid);
+  const before = maxMemory(gateway.pid);
   const endless: FarHandler = (_, socket) => {
     socket.write(`${okHead}Transfer-Encoding: chunked\r\n\r\n`);
     const block = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, ' '), Buffer.from('\r\n')]);
@@ -65,7 +74,7 @@ test('R56: a reply over the limit is never complete, and memory has a bound', { 
   }
   far.answer(() => httpReply({ body: 'x'.repeat(2_000_000) }));
   assertProblem(await restCall(gateway, call), 502, 'response-too-large');
-  assert.ok(mostMemory(gateway.pid) - before < 100, `${mostMemory(gateway.pid) - before} MiB`);
+  assert.ok(maxMemory(gateway.pid) - before < 100, `${maxMemory(gateway.pid) - before} MiB`);
 });
 
 test('R56: replies with one byte a chunk take little more memory than their bytes', { skip }, async (t) => {
@@ -75,12 +84,12 @@ test('R56: replies with one byte a chunk take little more memory than their byte
   far.answer((_, socket) => void asked.push(socket));
   const replies = Array.from({ length: 60 }, () => restCall(gateway, call));
   await until('all calls have arrived', () => asked.length === replies.length);
-  const before = mostMemory(gateway.pid);
+  const before = maxMemory(gateway.pid);
   const body = 'x'.repeat(65_000);
   const bytes = `${okHead}Transfer-Encoding: chunked\r\n\r\n${body.replaceAll('x', '1\r\nx\r\n')}0\r\n\r\n`;
   for (const socket of asked) socket.write(bytes);
   for (const reply of await Promise.all(replies)) assert.equal(responseOf(reply), body);
-  assert.ok(mostMemory(gateway.pid) - before < 150, `${mostMemory(gateway.pid) - before} MiB`);
+  assert.ok(maxMemory(gateway.pid) - before < 150, `${maxMemory(gateway.pid) - before} MiB`);
 });
 
 test('R69: calls to thousands of destinations keep no memory', { timeout: 60_000 }, async (t) => {
@@ -117,3 +126,29 @@ function heapInUse(): number {
   (runInNewContext('gc') as () => void)();
   return process.memoryUsage().heapUsed;
 }
+
+test('an import of 200 MB takes the memory of a small one', { skip, timeout: 120_000 }, async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'import-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const line = (index: number): string => `{"_id":"n${index}","name":"${'x'.repeat(9_970)}${String(index).padStart(6, '0')}"}\n`;
+  await using file = await open(join(directory, 'large.ndjson'), 'w');
+  for (let index = 0; index < 20_000; index += 100)
+    await file.write(Array.from({ length: 100 }, (_, more) => line(index + more)).join(''));
+  let [received, most] = [0, 0];
+  const server = createServer((request, response) => {
+    request.on('data', (piece: Buffer) => void (received += piece.length));
+    request.on('end', () => {
+      most = Math.max(most, maxMemory(child.pid ?? 0));
+      response.setHeader('Content-Type', 'application/json').end('{"imported":5000,"replaced":0}');
+    });
+  });
+  const { port } = await listen(t, server);
+  const child = spawnCommand(['import', 'large.ndjson'], {
+    directory,
+    environment: loginAt({ url: `http://127.0.0.1:${port}` }),
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  assert.equal(code, 0);
+  assert.ok(received > 199_000_000, String(received));
+  assert.ok(most < 200, `${most} MiB`);
+});

@@ -5,12 +5,12 @@ import { parse } from 'yaml';
 import { errorCodes } from '../src/base/error-codes.ts';
 import { relay, restCall } from './support/callers/calls.ts';
 import { openConnection, requestBytes } from './support/callers/http-client.ts';
-import { createAuthority } from './support/far-sides/certificate.ts';
-import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { basic, startGateway } from './support/gateway/start-gateway.ts';
 import { readPromql } from './support/promql.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
+import { createAuthority } from './support/upstreams/certificate.ts';
+import { httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 interface Sample {
   readonly name: string;
@@ -19,7 +19,7 @@ interface Sample {
 }
 
 const owner = { after };
-const far = await farSide(owner);
+const far = await upstream(owner);
 const caFile = temporaryFile(owner, 'ca.pem', createAuthority().cert);
 const gateway = await startGateway(owner, {
   config: {
@@ -219,24 +219,6 @@ test('a metric has a name that ends in _total only if it is a counter', async ()
     misnamed.map(([, name]) => name),
     [],
   );
-});
-
-test('docs/reference/metrics.md lists every metric with its type and labels, and no other', async () => {
-  await gateway.send({ target: '/automation_catalog/automations', role: 'admin' });
-  const text = await metricsText();
-  const all = samplesOf(text);
-  const types = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gmu)].map(([, name = '', type = '']) => ({ name, type }));
-  const shown = types.map(({ name, type }) => {
-    const own = all.filter((sample) => sample.name === (type === 'histogram' ? `${name}_count` : name));
-    // nodejs_active_requests has samples only while libuv has a request.
-    const labels = own.length === 0 ? ['type'] : [...new Set(own.flatMap((sample) => Object.keys(sample.labels)))];
-    return `${name} ${type} ${labels.toSorted().join(', ')}`;
-  });
-  const rows = [...(await read('docs/reference/metrics.md')).matchAll(/^\| `(\w+)` \| (\w+) \| ([\w, ]*)\| ./gmu)];
-  const documented = rows.map(
-    ([, name, type, labels = '']) => `${name} ${type} ${labels.trim().split(', ').toSorted().join(', ')}`,
-  );
-  assert.deepEqual(documented.toSorted(), shown.toSorted());
 });
 
 /** Series and labels that Prometheus adds. */

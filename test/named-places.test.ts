@@ -3,7 +3,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 
 const root = new URL('../', import.meta.url);
-const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root });
+const readmes = globSync('src/*/README.md', { cwd: root });
+const pages = [...globSync(['*.md', 'docs/**/*.md'], { cwd: root }), ...readmes];
 
 function textOf(file: string): string {
   return readFileSync(new URL(file, root), 'utf8');
@@ -42,9 +43,24 @@ describe('the documents', () => {
     );
   });
 
+  test('of a folder name only files of that folder by a short path', () => {
+    const folders = globSync('src/*/', { cwd: root });
+    assert.equal(readmes.length, folders.length, 'each folder of src has a README.md');
+    const named = readmes.flatMap((page) =>
+      [...textOf(page).matchAll(/`([\w./-]+(?:\.ts|\.pml|\/))`/gu)]
+        .map(([, path = '']) => ({ page, path }))
+        .filter(({ path }) => !/^(?:src|console|test|docs)\//u.test(path)),
+    );
+    assert.ok(named.length > 100, 'too few paths were found');
+    assert.deepEqual(
+      named.filter(({ page, path }) => !existsSync(new URL(path, new URL(page, root)))),
+      [],
+    );
+  });
+
   test('name only functions and constants that their file declares', () => {
     const named = pages.flatMap((page) => namesIn(textOf(page)).map((place) => ({ page, ...place })));
-    assert.ok(named.length > 40, 'too few names were found');
+    assert.ok(named.length > 20, 'too few names were found');
     assert.deepEqual(
       named.filter(({ file, name }) => !declares(file, name)),
       [],

@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { faultKinds } from './support/faults/fault-plan.ts';
@@ -12,7 +14,7 @@ const calls = 1_000;
 test(`a history of ${calls} calls over faulty connections has no action twice, and no reply that contradicts it`, async (t) => {
   const seed = givenSeed();
   t.diagnostic(`to repeat these calls and faults: SEED=${seed}`);
-  const history = await callHistory(t, { calls, seed, farSides: 3 });
+  const history = await callHistory(t, { calls, seed, upstreams: 3 });
   t.diagnostic(JSON.stringify(history.tally));
   assert.deepEqual(contradictions(history).slice(0, 20), [], `SEED=${seed}`);
   assert.equal(history.calls.length, calls);

@@ -1,9 +1,12 @@
+// suite: long
+
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { closedPort, type FarSide, farSide, jsonReply } from './support/far-sides/far-side.ts';
+import { before, describe, test } from 'node:test';
 import { type Nginx, noNginx, startNginx } from './support/gateway/nginx.ts';
 import { type Gateway, startGateway } from './support/gateway/start-gateway.ts';
+import { suiteOwner } from './support/owner.ts';
 import { until } from './support/until.ts';
+import { closedPort, jsonReply, type Upstream, upstream } from './support/upstreams/upstream.ts';
 
 // docs/guides/nginx.conf in front of gateways, and nginx with its defaults: then it speaks HTTP/1.0 with the gateway.
 
@@ -15,11 +18,10 @@ const half = Buffer.alloc(512 * 1024, 'x');
 
 for (const how of ['guide', 'defaults'] as const) {
   describe(`nginx ${how === 'guide' ? 'as the guide configures it' : 'with its defaults'}`, { skip: noNginx }, () => {
-    let [far, gateway, nginx, headers] = [] as unknown as [FarSide, Gateway, Nginx, Readonly<Record<string, string>>];
-    const closers: (() => void | Promise<void>)[] = [];
+    let [far, gateway, nginx, headers] = [] as unknown as [Upstream, Gateway, Nginx, Readonly<Record<string, string>>];
+    const owner = suiteOwner();
     before(async () => {
-      const owner = { after: (close: () => void | Promise<void>) => void closers.unshift(close) };
-      far = await farSide(owner);
+      far = await upstream(owner);
       gateway = await startGateway(owner, {
         config: { server: { trustedProxies: ['127.0.0.1'] } },
         adapters: [{ name: 'Local NSO', kind: 'rest', url: far.url, auth: { type: 'none' } }],
@@ -27,9 +29,6 @@ for (const how of ['guide', 'defaults'] as const) {
       // Nothing listens on the port of the first gateway.
       nginx = await startNginx(owner, [await closedPort(), gateway.port], how);
       headers = { Authorization: `Bearer ${await gateway.tokenFor('admin')}`, 'Content-Type': 'application/json' };
-    });
-    after(async () => {
-      for (const close of closers) await close();
     });
 
     test('R54: a long reply that the gateway breaks off is not complete', async () => {
@@ -88,7 +87,7 @@ test('nginx as the guide configures it does not send an action again that left a
   skip: noNginx,
 }, async (t) => {
   for (const misdeed of ['end', 'reset'] as const) {
-    const gateways = [await farSide(t), await farSide(t)] as const;
+    const gateways = [await upstream(t), await upstream(t)] as const;
     for (const gateway of gateways) {
       gateway.answer(({ method }, socket) => {
         if (method === 'GET') return jsonReply('{}');

@@ -1,3 +1,5 @@
+// suite: alone
+
 /**
  * What the gateway takes from Node.js although Node's documentation does not promise it. Each test shows one such behaviour with plain
  * Node, so that a version of Node that changes it fails here by name. The files that rely on a behaviour stand above its test.
@@ -12,11 +14,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
 import { Worker } from 'node:worker_threads';
-import { selfSigned } from './support/far-sides/certificate.ts';
 import { lapse } from './support/lapse.ts';
 import { listen } from './support/listen.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
+import { selfSigned } from './support/upstreams/certificate.ts';
 
 /** A server with these requests handled, and a connection to it that collects what comes. */
 async function conversation(t: TestContext, handle: RequestListener, options: ServerOptions = {}) {
@@ -64,7 +66,7 @@ test('server.close() closes idle connections through the method closeIdleConnect
   assert.deepEqual([calls, socket.destroyed], [1, false]);
 });
 
-// src/http/server.ts (losesWhatFollows)
+// src/http/server.ts (dropsFollowingBytes)
 test('Node drops what the same read brought after a request with Upgrade, where no upgrade listener is set', async (t) => {
   const targets: (string | undefined)[] = [];
   const { socket, received } = await conversation(t, ({ url }, response) => {
@@ -100,7 +102,7 @@ const endings: readonly (readonly [how: string, end: (response: ServerResponse) 
   ['latin1 text', (response) => response.end('x', 'latin1'), true],
   ['UTF-8 text', (response) => response.end('x'), false],
 ];
-// src/http/connections/slow-reader.ts (endWith), src/http/error-replies.ts (answerError)
+// src/http/connections/slow-reader.ts (endReply), src/http/error-replies.ts (answerError)
 for (const [how, end, asLatin1] of endings) {
   test(`Node writes the head of a response that ends with ${how} in ${asLatin1 ? 'latin1' : 'UTF-8'}`, async (t) => {
     const { socket, received } = await conversation(t, (_request, response) => {
@@ -136,7 +138,7 @@ test('a socket reports no timeout while the system still takes bytes of a write,
   await until('it reports a timeout', () => timeouts > 0);
 });
 
-// src/outbound/connection-pool.ts (send), src/audit/entry-queue.ts, src/http/connections/open-connections.ts (acceptBacklog)
+// src/outbound/exchange/connection-pool.ts (send), src/audit/entry-queue.ts, src/http/connections/open-connections.ts (acceptBacklog)
 test('a callback of setImmediate runs after the data of all sockets that one look at the system brought', async (t) => {
   const events: string[] = [];
   const server = createTcpServer((socket) => {
@@ -156,7 +158,7 @@ test('a callback of setImmediate runs after the data of all sockets that one loo
   for (const socket of sockets) socket.destroy();
 });
 
-// src/outbound/exchange.ts (limit)
+// src/outbound/exchange/exchange.ts (limit)
 test('data that waits when a late timer fires is emitted before a callback of setImmediate which the timer sets', async (t) => {
   const events: string[] = [];
   const server = createTcpServer((socket) => void socket.on('data', () => events.push('data')));
@@ -172,7 +174,7 @@ test('data that waits when a late timer fires is emitted before a callback of se
   assert.deepEqual(events, ['data', 'immediate']);
 });
 
-// src/outbound/connection-pool.ts (unspoken)
+// src/outbound/exchange/connection-pool.ts (unspoken)
 test('a connected socket without a listener reads ahead, and readableLength counts what came', async (t) => {
   const server = createTcpServer((socket) => void socket.write('early'));
   const { port } = await listen(t, server);
@@ -181,7 +183,7 @@ test('a connected socket without a listener reads ahead, and readableLength coun
   await until('it has read', () => socket.readableLength === 5);
 });
 
-// src/outbound/tls-failure.ts (certificateRefused)
+// src/outbound/dialling/tls-handshake.ts (certificateRefused)
 test('bytesRead of a TLS socket counts application data alone, not the handshake', async (t) => {
   const server = createTlsServer(
     selfSigned({ names: ['127.0.0.1'] }),
@@ -227,7 +229,7 @@ test('a worker thread takes its compile cache from NODE_COMPILE_CACHE as it is w
   assert.ok(directory?.startsWith(cache), `${directory}`);
 });
 
-// src/database/sqlite-worker.ts
+// src/database/sqlite/sqlite-worker.ts
 test('an error of node:sqlite has the extended result code of SQLite as errcode', () => {
   const database = new DatabaseSync(':memory:');
   database.exec('create table t (a unique); insert into t values (1)');
@@ -236,7 +238,7 @@ test('an error of node:sqlite has the extended result code of SQLite as errcode'
   database.close();
 });
 
-// src/json/plain-json.ts. A Node without this fault needs no scanner of our own there.
+// src/json/parse-json.ts. A Node without this fault needs no scanner of our own there.
 test('JSON.parse takes a name of one escape for a backslash where it read an object of that shape before', () => {
   const namesOf = (text: string): readonly string[] => Object.keys(JSON.parse(text) as object);
   assert.deepEqual(namesOf('{"one":0,"\\\\":0}'), ['one', '\\']);

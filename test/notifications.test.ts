@@ -1,18 +1,20 @@
+// suite: waiting
+
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { people } from './support/approvals/approval-caller.ts';
 import { assertProblem, post } from './support/callers/calls.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
-import { WebhookReceiver } from './support/far-sides/webhook-receiver.ts';
 import { askToReload, reloadWith, rewrite } from './support/gateway/reloading.ts';
 import { basic, type Gateway, startGateway, startGatewayProcess, testPassword } from './support/gateway/start-gateway.ts';
 import { eachStore, storeUrl } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
+import { closedPort, httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
+import { WebhookReceiver } from './support/upstreams/webhook-receiver.ts';
 
 // Events of the gateway as signed webhooks: docs/guides/notifications.md.
 
 const accept = 'application/yang-data+json';
-const far = await farSide({ after }, () => jsonReply('{}'));
+const far = await upstream({ after }, () => jsonReply('{}'));
 
 interface Listed {
   readonly receivers: readonly {
@@ -79,7 +81,7 @@ async function faultyRun(gateway: Gateway): Promise<void> {
 eachStore((store) => {
   test('a waiting approval and a faulted run reach a receiver, signed, and other events do not', async (t) => {
     const receiver = await WebhookReceiver.start(t);
-    const gateway = await startGateway(t, settings([receiver], { store: { url: storeUrl(await store.fresh(t)) } }));
+    const gateway = await startGateway(t, settings([receiver], { store: { url: storeUrl(await store.empty(t)) } }));
     await receiving(gateway);
     assertProblem(await needsApproval(gateway), 403, 'approval-required');
     await faultyRun(gateway);
@@ -103,7 +105,7 @@ eachStore((store) => {
   if (store.dialect === 'sqlite') return;
   test('gateways that share a store deliver each event once, also while one of them stops', async (t) => {
     const receiver = await WebhookReceiver.start(t);
-    const options = settings([receiver], { store: { url: storeUrl(await store.fresh(t)) } });
+    const options = settings([receiver], { store: { url: storeUrl(await store.empty(t)) } });
     const [one, two] = [await startGateway(t, options), await startGateway(t, options)];
     await receiving(one);
     const targets = [one, two];

@@ -1,26 +1,28 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { glob, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Compile } from 'typebox/schema';
-import { skipCodes } from '../src/automations/last-skip.ts';
+import { skipCodes } from '../src/automations/automation.ts';
 import { errorCodes } from '../src/base/error-codes.ts';
-import type { Content, OpenApiDocument } from '../src/http/documentation/openapi-document.ts';
+import {
+  type Content,
+  type OpenApiDocument,
+  operationsIn,
+  type PlacedOperation,
+} from '../src/http/documentation/openapi-document.ts';
 import { statusesOf } from '../src/http/documentation/openapi-errors.ts';
-import { operationsIn, type PlacedOperation } from '../src/http/documentation/placed-operations.ts';
 import { generateClient, generatedFolder, staleFiles } from '../tools/client/generator.ts';
 import { post, relay, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { curlExample } from './support/documentation/curl-example.ts';
-import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway, type TestRole, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
+import { httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // GET /openapi.json describes every route that is served; the console and docs/reference/http-api.md show the same to readers.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const gateway = await startGateway(
   { after },
   {
@@ -179,9 +181,9 @@ describe('the OpenAPI document', () => {
 
   test('has the path of every route in the source, and no other', async () => {
     const urls: string[] = [];
-    for await (const file of glob('src/http/routes/*.ts', { cwd: new URL('..', import.meta.url) })) {
+    for await (const file of glob('src/http/routes/**/*.ts', { cwd: new URL('..', import.meta.url) })) {
       const source = await readFile(new URL(`../${file}`, import.meta.url), 'utf8');
-      for (const [, url = ''] of source.matchAll(/^\s+(?:url|rest\w+): '(\/[^']*)'/gm))
+      for (const [, url = ''] of source.matchAll(/(?:route\('[A-Z]+ |^ {2}rest\w+: ')(\/[^']*)'/gm))
         urls.push(url.replaceAll(/:(\w+)/g, '{$1}'));
     }
     assert.deepEqual(Object.keys(document.paths).sort(), [...new Set(urls)].sort());
@@ -258,6 +260,10 @@ describe('the OpenAPI document', () => {
       'list[].data.input': 'object',
       'list[].lastModifiedBy': 'string',
       'list[].lastRunAt': 'date-time',
+      'list[].lastRuns': 'array',
+      'list[].lastRuns[].endedAt': 'date-time',
+      'list[].lastRuns[].id!': 'string',
+      'list[].lastRuns[].status!': 'pending running waiting suspended cancelled faulted completed',
       'list[].nextRunAt': 'date-time',
       'list[].repeatInterval': 'string',
       'list[].lastSkip': 'object',
@@ -308,6 +314,14 @@ describe('the OpenAPI document', () => {
     const { session } = document.components.securitySchemes as { session: { name: string } };
     assert.ok(reply.header('set-cookie')?.startsWith(`${session.name}=`));
   });
+});
+
+test('a 4xx is for a fault of the request, 502 and 504 for the upstream, 503 for what cannot take the call now', () => {
+  const upstream = /^(?:upstream-|response-too-large|too-many-redirects|redirect-refused|stream-refused|outcome-unknown)/;
+  for (const [code, { status }] of Object.entries(errorCodes)) {
+    assert.equal(status === 502 || status === 504, upstream.test(code), code);
+    assert.ok(status < 500 || [500, 502, 503, 504].includes(status), code);
+  }
 });
 
 function login(role: TestRole, password = testPassword): Promise<Reply> {
@@ -373,7 +387,7 @@ describe('the document describes the replies', () => {
     }
   });
 
-  test('for an error of a far side with a binary body', async () => {
+  test('for an error of an upstream with a binary body', async () => {
     const binary = { status: 500, body: Buffer.from([0xff, 0]), headers: { 'Content-Type': 'application/octet-stream' } };
     far.answer(() => httpReply(binary));
     for (const reply of [
@@ -522,64 +536,6 @@ describe('the document describes the replies', () => {
     const { schema } = media(document.components.responses['NotFound']?.content, reply.header('content-type') ?? '');
     assert.equal(reply.status, 404);
     assert.deepEqual(faults(schema, reply.json()), []);
-  });
-});
-
-const page = readFileSync(new URL('../docs/reference/http-api.md', import.meta.url), 'utf8');
-/** The text under each heading of docs/reference/http-api.md that names a route. */
-const sections = new Map(
-  page.split(/^## (?=[A-Z]+ \/)/m).flatMap((part, index): [string, string][] => {
-    const line = part.indexOf('\n');
-    return index === 0 ? [] : [[part.slice(0, line), part.slice(line)]];
-  }),
-);
-
-function titleOf({ method, path }: PlacedOperation): string {
-  return `${method.toUpperCase()} ${path}`;
-}
-
-function access({ operation: { 'x-roles': roles } }: PlacedOperation): string {
-  if (roles === 'everyone') return 'Open to everyone.';
-  return roles === 'callers' ? 'For every authenticated caller.' : `Roles: ${roles.join(', ')}.`;
-}
-
-function replyOf({ operation }: PlacedOperation): string {
-  const [success] = Object.entries(operation.responses).flatMap(([status, response]) =>
-    status.startsWith('2') ? [response] : [],
-  );
-  const [content] = Object.values(success?.content ?? {});
-  if (content === undefined) return '';
-  return typeof content?.example === 'string' ? content.example : JSON.stringify(content?.example, undefined, 2);
-}
-
-describe('docs/reference/http-api.md', () => {
-  test('has a section for every route that is served, and no other', () => {
-    assert.deepEqual([...sections.keys()].sort(), operations.map(titleOf).sort());
-  });
-
-  test('names the roles of each route', () => {
-    for (const placed of operations) {
-      assert.ok(sections.get(titleOf(placed))?.startsWith(`\n\n${access(placed)}\n`), titleOf(placed));
-    }
-  });
-
-  test('has a table of the fields of an automation, with their types', () => {
-    const rows = [...page.matchAll(/^\| `([\w.]+)` \| ([\w -]+) \| (?:gateway|caller|caller, required) \| \S/gmu)];
-    const shown = rows.map(([, name, type]) => [name, type] as const);
-    const fields = Object.entries(fieldsOf(inlined(document.components.schemas['Automation'] ?? {})));
-    // An object whose members are named has no row of its own.
-    const rowsWanted = fields.filter(([name]) => !fields.some(([other]) => other.startsWith(`${name}.`)));
-    const expected = rowsWanted.map(([name, type]) => [name.replace('!', ''), type] as const);
-    assert.deepEqual(Object.fromEntries(shown), Object.fromEntries(expected));
-  });
-
-  test('shows the call and the reply that OpenAPI gives as its example', () => {
-    for (const placed of operations) {
-      const section = sections.get(titleOf(placed)) ?? '';
-      assert.ok(section.includes(`\`\`\`sh\n${curlExample(placed) ?? 'no example'}\n\`\`\``), titleOf(placed));
-      const reply = replyOf(placed);
-      assert.ok(reply === '' || section.includes(`\n${reply}\n\`\`\``), titleOf(placed));
-    }
   });
 });
 

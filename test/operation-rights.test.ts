@@ -49,7 +49,7 @@ eachStore((store) => {
 
   before(async () => {
     const owner = { after: (cleanup: () => unknown) => void cleanups.push(cleanup) };
-    const config = { store: { url: storeUrl(await store.fresh(owner)) }, access: { roles } };
+    const config = { store: { url: storeUrl(await store.empty(owner)) }, access: { roles } };
     gateway = await startGateway(owner, {
       users,
       config,
@@ -124,8 +124,8 @@ eachStore((store) => {
         total: number;
       };
       assert.deepEqual([workflows.list.map(({ id }) => id), workflows.total], [['noc.check'], 1]);
-      const exported = (await send('noc', 'GET', '/automation_catalog/export')).text.trim().split('\n');
-      const exportedNames = exported.map((line) => (JSON.parse(line) as { name: string }).name);
+      const exported = (await send('noc', 'GET', '/automation_catalog/export?kind=automation')).text.trim().split('\n');
+      const exportedNames = exported.map((line) => (JSON.parse(line) as { document: { name: string } }).document.name);
       assert.deepEqual(exportedNames.toSorted(), ['covered', 'of a run', 'unwritable']);
       const listed = (await send('noc', 'GET', '/runs')).json() as { list: { id: string }[] };
       assert.deepEqual(

@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { after, describe, test } from 'node:test';
-import { readDestination } from '../src/outbound/destination.ts';
+import { readDestination } from '../src/outbound/policy/destination.ts';
 import { assertProblem, pointersOf, responseOf, restCall } from './support/callers/calls.ts';
-import { startCanary } from './support/far-sides/canary.ts';
-import { connectProxy } from './support/far-sides/connect-proxy.ts';
-import { farSide, freePort, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { type Gateway, startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
+import { startCanary } from './support/upstreams/canary.ts';
+import { connectProxy } from './support/upstreams/connect-proxy.ts';
+import { freePort, httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // The destination policy through the whole gateway: no connection reaches an address that the policy denies, in any spelling of
 // the address. The canaries are listeners on every loopback address of a case, and count the connections.
@@ -21,7 +21,7 @@ interface Case {
   readonly dns?: object;
 }
 
-const cases = JSON.parse(readFileSync(new URL('../src/outbound/ssrf-cases.json', import.meta.url), 'utf8')) as readonly Case[];
+const cases = JSON.parse(readFileSync(new URL('support/ssrf-cases.json', import.meta.url), 'utf8')) as readonly Case[];
 /** The corpus has these denied; restCall answers them with 400, since they are no destination at all. */
 const noDestination = new Set(['userinfo', 'backslash', 'whitespace', 'bidi-zero-width', 'scheme', 'slashes']);
 
@@ -313,7 +313,7 @@ describe('the entries of allow and deny', async () => {
 
   // A proxy resolves, so that the gateway looks no name up.
   test('names and *.suffixes admit and deny, with and without a port, and deny wins', async (t) => {
-    const far = await farSide(t, () => jsonReply('{}'));
+    const far = await upstream(t, () => jsonReply('{}'));
     const proxy = await connectProxy(t, { to: () => far.port });
     const named = await under({
       proxy: { url: proxy.url, resolves: true },
@@ -385,7 +385,7 @@ describe('R12: the gateway’s own listener', () => {
   test('is denied at the one address of its host name on which it listens; another address of the name has no listener', async (t) => {
     const own = await startGatewayProcess(t, {
       config: { server: { host: 'localhost' }, outbound: { allow: ['0.0.0.0/0', '::/0'] } },
-      environment: { NODE_OPTIONS: `--import ${new URL('support/far-sides/two-localhosts.ts', import.meta.url).href}` },
+      environment: { NODE_OPTIONS: `--import ${new URL('support/upstreams/two-localhosts.ts', import.meta.url).href}` },
     });
     const replies = await Promise.all(
       ['127.0.0.1', '[::1]'].map((host) => restCall(own, get(`http://${host}:${own.port}/healthz`))),
@@ -398,7 +398,7 @@ describe('R12: the gateway’s own listener', () => {
 });
 
 describe('R9: a redirect', async () => {
-  const far = await farSide({ after });
+  const far = await upstream({ after });
   const redirecting = (): Promise<Gateway> => under({ allow: [far.authority] });
   const locations: Record<string, string> = {
     'an absolute address': `http://127.0.0.1:${canary.port}/x`,
@@ -429,7 +429,7 @@ describe('R9: a redirect', async () => {
           );
           const call = get(`${far.url}/start`, { verb, user: 'CANARY', password: 'CANARY', body: { a: 1 } });
           const reply = await restCall(gateway, call);
-          // `http:HOST` is relative to a base of the same scheme (WHATWG URL): each hop leads to another path at the same far side.
+          // `http:HOST` is relative to a base of the same scheme (WHATWG URL): each hop leads to another path at the same upstream.
           if (what === 'an address without its slashes') assertProblem(reply, 502, 'too-many-redirects');
           else assertProblem(reply, 403, 'destination-denied');
           assert.doesNotMatch(reply.text, /CANARY/u, what);
@@ -453,7 +453,7 @@ describe('R9: a redirect', async () => {
   });
 
   test('to an admitted destination is followed, and the reply names the last URI', async (t) => {
-    const end = await farSide(t, () => jsonReply('{"end":true}'));
+    const end = await upstream(t, () => jsonReply('{"end":true}'));
     const wide = await under({ allow: [far.authority, end.authority] });
     far.answer(() => httpReply({ status: 307, headers: { Location: `//${end.authority}/end` } }));
     const reply = await restCall(wide, get(far.url));
@@ -483,7 +483,7 @@ test('R19: headers that unlock a metadata service are 403, for every destination
 });
 
 test('R10: an open connection of an adapter instance does not admit a restCall to the same address', async (t) => {
-  const far = await farSide(t, () => jsonReply('{}'));
+  const far = await upstream(t, () => jsonReply('{}'));
   const own = await under({}, [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }]);
   const call = { params: { path: 'x', accept: 'application/json' }, body: {} };
   const warm = await own.send({

@@ -1,35 +1,36 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { closedPort, type FarSide, farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { childEnvironment } from './support/gateway/gateway-process.ts';
 import { type Nginx, noNginx, startNginx } from './support/gateway/nginx.ts';
 import { type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { missing } from './support/installed.ts';
+import { suiteOwner } from './support/owner.ts';
+import { closedPort, jsonReply, type Upstream, upstream } from './support/upstreams/upstream.ts';
 
 // Clients of other projects, as Debian packages them: HTTPie and Ansible's module uri, each directly and through nginx.
 
 const directory = mkdtempSync(join(tmpdir(), 'gateway-clients-'));
 writeFileSync(join(directory, 'config.json'), '{"disable_update_warnings": true}');
 
-const closers: (() => void | Promise<void>)[] = [];
-const owner = { after: (close: () => void | Promise<void>) => void closers.unshift(close) };
-let [far, gateway] = [] as unknown as [FarSide, Gateway];
+const owner = suiteOwner();
+let [far, gateway] = [] as unknown as [Upstream, Gateway];
 let nginx: Nginx | undefined;
 before(async () => {
-  far = await farSide(owner, ({ method }) => jsonReply(method === 'GET' ? '{"name":"ce0","serial":18446744073709551615}' : '{}'));
+  far = await upstream(owner, ({ method }) =>
+    jsonReply(method === 'GET' ? '{"name":"ce0","serial":18446744073709551615}' : '{}'),
+  );
   gateway = await startGateway(owner, {
     adapters: [{ name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'none' } }],
   });
   if (noNginx === false) nginx = await startNginx(owner, [await closedPort(), gateway.port], 'guide');
 });
-after(async () => {
-  for (const close of closers) await close();
-  rmSync(directory, { recursive: true, force: true });
-});
+after(() => rmSync(directory, { recursive: true, force: true }));
 
 const catalogue = '/automation_catalog/automations';
 const routes = {

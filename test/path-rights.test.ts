@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { assertProblem, relay } from './support/callers/calls.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // The pattern of docs/reference/configuration.md for packages/reload: it denies that action under every name, and nothing else.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const common = { kind: 'nso', url: far.url, auth: { type: 'none' } };
 const gateway = await startGateway(
   { after },

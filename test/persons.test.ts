@@ -3,12 +3,12 @@ import { type TestContext, test } from 'node:test';
 import type { SeenApproval } from './support/approvals/approval-caller.ts';
 import { assertProblem, post } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
-import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { basic, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { eachStore, storeUrl, type TestStore } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
+import { audience, identityProvider } from './support/upstreams/identity-provider.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // One person with several principals counts once (access.persons, equal names): among the people of a call, and among those who grant.
 
@@ -17,9 +17,9 @@ const approvers = { groups: ['leads'] };
 const call = { params: { method: 'PATCH', path: 'x', accept: 'application/json', contentType: 'application/json' }, body: {} };
 
 async function stage(t: TestContext, store: TestStore, { count = 1 } = {}) {
-  const [provider, far] = [await identityProvider(t), await farSide(t)];
+  const [provider, far] = [await identityProvider(t), await upstream(t)];
   far.answer(() => jsonReply('{}'));
-  const url = storeUrl(await store.fresh(t));
+  const url = storeUrl(await store.empty(t));
   const user = (username: string, roles: readonly string[] = ['admin']) => ({
     username,
     passwordHash: testPasswordHash,

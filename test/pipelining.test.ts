@@ -3,13 +3,13 @@ import { connect, type Socket } from 'node:net';
 import { after, describe, type TestContext, test } from 'node:test';
 import { relay, responseOf } from './support/callers/calls.ts';
 import { type Connection, openConnection, type Reply, requestBytes } from './support/callers/http-client.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Requests that a caller sends before the reply to the previous one (docs/decisions/0021-pipelined-requests-in-order.md).
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const gateway = await startGateway(
   { after },
   {
@@ -196,7 +196,7 @@ test('R48: requests behind a slow call wait in order, and a connection with too 
     connection.write(Buffer.concat([slow('crowd'), Buffer.from(short.repeat(count))]));
     return connection;
   };
-  /** A connection whose slow call is at the far side: a gateway with a late event loop may refuse the call, which is then repeated. */
+  /** A connection whose slow call is at the upstream: a gateway with a late event loop may refuse the call, which is then repeated. */
   const held = async (path: string): Promise<{ readonly connection: Connection; readonly reply: Promise<Reply | undefined> }> => {
     for (;;) {
       const connection = await open(t);

@@ -4,11 +4,11 @@ import { startDemoOrchestrator } from '../demo/demo-orchestrator.ts';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
 import { assertProblem, post, relay } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
-import { type LibraryForm, NsoNode, yang } from './support/far-sides/nso-node.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
+import { type LibraryForm, NsoNode, yang } from './support/upstreams/nso-node.ts';
+import { httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // The preview of a call is the orchestrator's own dry run. It never changes anything: a server that may not know dry runs gets none.
 
@@ -102,7 +102,7 @@ test('a node that does not prove that it is NSO gets no dry run, and no other ch
 });
 
 test('an import-only module and a name elsewhere in the library prove nothing', async (t) => {
-  const far = await farSide(t);
+  const far = await upstream(t);
   const name = await instance({ url: far.url });
   const replies = [
     '{"ietf-yang-library:yang-library":{"module-set":[{"name":"tailf-ncs","import-only-module":[{"name":"tailf-ncs"}]}]}}',
@@ -151,6 +151,58 @@ test('the proof is of the node that gets the dry run: that of another node count
   assert.equal(second.calls.filter(({ target }) => target.includes('dry-run')).length, 0);
 });
 
+test('NSO 6.7 gets a dry run in params, merged with those of the caller, and never in a header', async (t) => {
+  const { node, name } = await nso(t, '6.7');
+  const encode = (text: string): string => Buffer.from(text).toString('base64');
+  const paramsOf = (target = ''): string => {
+    const [, encoded = ''] = /[?&]params=([^&]*)/u.exec(target) ?? [];
+    return Buffer.from(decodeURIComponent(encoded), 'base64').toString();
+  };
+  node.answer = () => jsonReply('{"dry-run-result":{"native":{}}}', { type: yang });
+  const dryRun = '"dry-run":{"outformat":"native"}';
+  const label = encode('{"label":"maintenance","x":1.50}');
+  for (const [asked, params] of [
+    [{}, `{${dryRun}}`],
+    [{ path: `${path}?params=${encodeURIComponent(label)}` }, `{"label":"maintenance","x":1.50,${dryRun}}`],
+    [{ headers: { 'X-Cisco-NSO-Commit-Params': label } }, `{"label":"maintenance","x":1.50,${dryRun}}`],
+    [
+      {
+        path: `${path}?params=${encodeURIComponent(encode('{"no-networking":[null]}'))}`,
+        headers: { 'X-Cisco-NSO-Commit-Params': label },
+      },
+      `{"no-networking":[null],"label":"maintenance","x":1.50,${dryRun}}`,
+    ],
+  ] as const) {
+    node.serve();
+    assert.deepEqual(await preview(name, asked), { kind: 'native', text: '' });
+    const [sent] = node.calls;
+    assert.equal(paramsOf(sent?.target), params);
+    assert.equal(sent?.header('x-cisco-nso-commit-params'), undefined);
+    assert.doesNotMatch(sent?.target ?? '', /dry-run=/u);
+    assert.equal(sent?.body.toString(), body);
+  }
+  node.serve();
+  await preview(name, { method: 'POST', path: 'restconf/data/tailf-ncs:devices/device=ce0/sync-to', body: '{}', format: 'cli' });
+  assert.equal(node.calls[0]?.body.toString(), '{"input":{"dry-run":{"outformat":"cli"}}}');
+  assert.doesNotMatch(node.calls[0]?.target ?? '', /\?/u);
+  assert.equal(node.changes, 0);
+});
+
+test('nodes of two versions get a dry run in the form that each of them knows', async (t) => {
+  const [older, newer] = [await NsoNode.start(t, 'rfc8525'), await NsoNode.start(t, '6.7')];
+  const targets: (string | undefined)[] = [];
+  for (const primary of [older, newer]) {
+    [older.mode, newer.mode] = primary === older ? ['primary', 'secondary'] : ['secondary', 'primary'];
+    const name = await instance({ urls: [older.far.url, newer.far.url], health: { interval: '1s' } });
+    // A refused change has the gateway look which node is the primary.
+    await relay(gateway, 'restAction', name, { params: { path: 'restconf/data/x/act', accept: yang }, body: {} });
+    await preview(name);
+    targets.push(primary.calls.at(-1)?.target);
+  }
+  assert.match(targets[0] ?? '', /\?dry-run=native$/u);
+  assert.match(targets[1] ?? '', /\?params=[\w%]+$/u);
+});
+
 test('other kinds of adapters are never asked', async (t) => {
   for (const kind of ['restconf', 'rest'] as const) {
     const { node, name } = await nso(t, 'rfc8525', { kind });
@@ -169,9 +221,10 @@ test('a call without a dry run is not sent, and the reason says why', async (t) 
     [{ path: `${path}?commit-queue=async` }, /combines no dry run with commit-queue/u],
     [{ path: `${path}?no-out-of-sync-check` }, /combines no dry run with no-out-of-sync-check/u],
     [{ path: `${path}?no-overwrite&x` }, /combines no dry run with no-overwrite/u],
-    [{ path: `${path}?params=e30%3D` }, /commit parameters are in the query parameter params/u],
+    [{ path: `${path}?params=e30%3D` }, /commit parameters are in params or .*, which NSO before 6\.7 does not know/u],
     [{ path: `${path}?%zz` }, /percent-encoded in a wrong way/u],
-    [{ headers: { 'X-Cisco-NSO-Commit-Params': 'e30=' } }, /commit parameters are in X-Cisco-NSO-Commit-Params/u],
+    [{ headers: { 'X-Cisco-NSO-Commit-Params': 'e30=' } }, /commit parameters are in .*X-Cisco-NSO-Commit-Params/u],
+    [{ headers: { 'X-Cisco-NSO-Commit-Params': 'no base64' } }, /commit parameters are not base64 of one JSON object/u],
     [{ method: 'PATCH', contentType: 'application/yang-patch+json' }, /YANG Patch/u],
     [{ path: 'api/running/devices' }, /below restconf\/data/u],
     [{ path: 'x/restconf/data/y' }, /below restconf\/data/u],
@@ -432,6 +485,23 @@ test('the demo orchestrator shows what a call would do, and does not do it', asy
   });
   assert.match(await reasonOf(name, { method: 'POST', path: sync.replace('ce22', 'ce20'), body: '' }), /Device ce20 is locked/u);
   assert.match(await reasonOf(name, { ...change, body: '{"tailf-ned-cisco-ios:nothing":1}' }), /answered 400: unknown-element/u);
+  const read = await relay(gateway, 'restQuery', name, { params: { path, accept: yang } });
+  assert.match(read.text, /"ce0"/u);
+});
+
+test('the demo orchestrator of release 6.7 shows what a change with commit parameters would do', async (t) => {
+  const newer = await startDemoOrchestrator({ release: '6.7' });
+  t.after(() => newer.close());
+  const name = await instance({ url: newer.url, auth: { type: 'basic', username: 'admin', password: 'admin' } });
+  const params = Buffer.from('{"label":"maintenance","no-networking":[null]}').toString('base64');
+  const change = { method: 'PUT', body: '{"tailf-ned-cisco-ios:hostname":"renamed"}' };
+  for (const asked of [
+    change,
+    { ...change, path: `${path}?params=${encodeURIComponent(params)}` },
+    { ...change, headers: { 'X-Cisco-NSO-Commit-Params': params } },
+  ])
+    assert.deepEqual(await preview(name, asked), { kind: 'native', text: 'hostname renamed\n' });
+  assert.match(await reasonOf(name, { ...change, path: `${path}?no-networking` }), /answered 400: invalid-value/u);
   const read = await relay(gateway, 'restQuery', name, { params: { path, accept: yang } });
   assert.match(read.text, /"ce0"/u);
 });

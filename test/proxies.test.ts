@@ -1,22 +1,24 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { after, describe, test } from 'node:test';
-import { readDestination } from '../src/outbound/destination.ts';
+import { readDestination } from '../src/outbound/policy/destination.ts';
 import { assertProblem, relay, responseOf, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { createAuthority, selfSigned } from './support/far-sides/certificate.ts';
-import { type ConnectProxy, connectProxy } from './support/far-sides/connect-proxy.ts';
-import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
-import { tlsFarSide } from './support/far-sides/tls-far-side.ts';
 import { command, spawnCommand } from './support/gateway/command.ts';
 import { collect, readyPort } from './support/gateway/gateway-process.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { configurationOf, type Gateway, startGateway } from './support/gateway/start-gateway.ts';
 import { temporaryFile } from './support/temporary-file.ts';
+import { createAuthority, selfSigned } from './support/upstreams/certificate.ts';
+import { type ConnectProxy, connectProxy } from './support/upstreams/connect-proxy.ts';
+import { tlsUpstream } from './support/upstreams/tls-upstream.ts';
+import { httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Calls of restCall and of adapters through a proxy. The proxy is an HTTP server on loopback. Its tunnels to public
-// addresses end at a far side of the test.
+// addresses end at an upstream of the test.
 
 const authority = createAuthority();
 const identity = authority.issue({ names: ['127.0.0.1', 'far.example', '198.41.0.4'] });
@@ -32,8 +34,8 @@ async function configured(outbound: object, adapters: readonly Readonly<Record<s
   return changing;
 }
 
-const far = await farSide({ after }, () => jsonReply('{"far":true}'));
-const secureFar = await tlsFarSide({ after }, identity);
+const far = await upstream({ after }, () => jsonReply('{"far":true}'));
+const secureFar = await tlsUpstream({ after }, identity);
 
 const kinds = ['nso', 'restconf', 'rest'] as const;
 const accept = 'application/json';
@@ -80,7 +82,7 @@ const assertReached = (made: Calls): Promise<void> =>
 
 const authorities = (proxy: ConnectProxy): readonly string[] => [...new Set(proxy.tunnels.map((tunnel) => tunnel.authority))];
 
-/** Tunnels to port 443 and 8443 end at the far side with TLS, tunnels to loopback at their own address, all others at `far`. */
+/** Tunnels to port 443 and 8443 end at the upstream with TLS, tunnels to loopback at their own address, all others at `far`. */
 function toTheTest(asked: string): number | undefined {
   if (/^(127\.|\[::1\])/u.test(asked)) return undefined;
   return /:8?443$/u.test(asked) ? secureFar.port : far.port;
@@ -120,7 +122,7 @@ for (const scheme of ['http', 'https'] as const) {
       for (const asked of authorities(open)) assert.match(asked, /^(127\.0\.0\.1|\[::1\]):\d+$/u);
     });
 
-    test('gets user name and password by Basic in UTF-8 (RFC 7617), and the far side gets neither', async () => {
+    test('gets user name and password by Basic in UTF-8 (RFC 7617), and the upstream gets neither', async () => {
       const gateway = await through(byEnvironment, {}, { plain });
       far.answer(() => jsonReply('{}'));
       await assertReached(calls(gateway, plain, 'plain'));
@@ -172,7 +174,7 @@ test('a CONNECT to an IPv6 address has brackets', async (t) => {
   assert.deepEqual(authorities(proxy), ['[2001:4860:4860::8888]:8080']);
 });
 
-test('a tunnel is kept, and used again for the same far side alone', async (t) => {
+test('a tunnel is kept, and used again for the same upstream alone', async (t) => {
   const proxy = await connectProxy(t, { to: () => far.port });
   const gateway = await configured({ proxy: { url: proxy.url } });
   for (const host of ['198.41.0.4', '198.41.0.4', '9.9.9.9', '198.41.0.4']) {
@@ -184,7 +186,7 @@ test('a tunnel is kept, and used again for the same far side alone', async (t) =
 });
 
 describe('a proxy that', async () => {
-  const proxy = await farSide({ after });
+  const proxy = await upstream({ after });
   const settings = { proxy: { url: proxy.url, ...credentials }, timeouts: { connect: '1s' } };
   const gateway = await startGateway(
     { after },
@@ -204,7 +206,7 @@ describe('a proxy that', async () => {
       answer: httpReply({ status: 403, body: '{"response":"forged"}' }).toString(),
       says: /refused a tunnel.*403/u,
     },
-    'cannot reach the far side': { answer: httpReply({ status: 503 }).toString(), says: /refused a tunnel.*503/u },
+    'cannot reach the upstream': { answer: httpReply({ status: 503 }).toString(), says: /refused a tunnel.*503/u },
     redirects: {
       answer: httpReply({ status: 302, headers: { Location: 'http://198.41.0.5/' } }).toString(),
       says: /refused a tunnel.*302/u,
@@ -344,14 +346,14 @@ describe('R62: an https proxy whose certificate', async () => {
   });
 });
 
-test('R62: the certificate of a far side behind a proxy is verified', async (t) => {
-  const wrong = await tlsFarSide(t, authority.issue({ names: ['other.example'] }));
+test('R62: the certificate of an upstream behind a proxy is verified', async (t) => {
+  const wrong = await tlsUpstream(t, authority.issue({ names: ['other.example'] }));
   const proxy = await connectProxy(t, { to: () => wrong.port });
   const settings = { tls: { caFile }, proxy: { url: proxy.url, resolves: true } };
   const gateway = await configured(settings, adaptersFor('far', 'https://far.example', settings));
   await each(calls(gateway, 'https://far.example/', 'far'), (reply) => {
     const { detail } = assertProblem(reply, 502, 'upstream-tls-failed');
-    assert.match(detail, /the far side far\.example:443.*wrong name/u);
+    assert.match(detail, /the upstream far\.example:443.*wrong name/u);
   });
   assert.equal(wrong.requests.length, 0);
 });
@@ -362,7 +364,7 @@ interface Case {
   readonly expect: 'allow' | 'deny' | 'invalid';
 }
 
-const cases = JSON.parse(readFileSync(new URL('../src/outbound/ssrf-cases.json', import.meta.url), 'utf8')) as readonly Case[];
+const cases = JSON.parse(readFileSync(new URL('support/ssrf-cases.json', import.meta.url), 'utf8')) as readonly Case[];
 
 /** Host of a row that needs no look-up: an address, or a name that the policy judges by its text. The others would ask a DNS server. */
 function selfEvident({ uri, category }: Case): string | undefined {

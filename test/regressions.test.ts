@@ -5,15 +5,15 @@ import { after, describe, test } from 'node:test';
 import { assertProblem, instancesOf, pointersOf, relay, responseOf, restCall } from './support/callers/calls.ts';
 import { openConnection, requestBytes, send } from './support/callers/http-client.ts';
 import { senderTo, sendThrough } from './support/callers/send-through.ts';
-import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { type GatewayProcess, startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
 import { until } from './support/until.ts';
+import { httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Faults that were found and corrected; each test failed before the correction.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const adapters = [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }];
 const outbound = { allow: [far.authority] };
 const gateway = await startGateway({ after }, { config: { outbound }, adapters });
@@ -244,7 +244,7 @@ describe('a drain does not wait for a connection without a call in flight', () =
 
   test('after an error reply', async (t) => {
     let answer = (): void => {};
-    const far = await farSide(t, () => new Promise((resolve) => (answer = () => resolve(httpReply({ status: 500 })))));
+    const far = await upstream(t, () => new Promise((resolve) => (answer = () => resolve(httpReply({ status: 500 })))));
     const gateway = await startGatewayProcess(t, {
       adapters: [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }],
     });
@@ -263,7 +263,7 @@ describe('a drain does not wait for a connection without a call in flight', () =
   });
 
   test('after a caller left with a second request in the queue of its connection', async (t) => {
-    const far = await farSide(t);
+    const far = await upstream(t);
     const gateway = await startGatewayProcess(t, {
       adapters: [{ name: 'far', kind: 'rest', url: far.url, auth: { type: 'none' } }],
     });
@@ -295,7 +295,7 @@ describe('a drain does not wait for a connection without a call in flight', () =
 });
 
 test('an action whose idle connection was reset is sent over a new connection', async (t) => {
-  const far = await farSide(t);
+  const far = await upstream(t);
   const { sender, sockets } = senderTo(t, far.port);
   const act = () => sendThrough(sender, `${far.url}/`, { method: 'POST' });
   assert.equal((await act()).status, 200);
@@ -305,21 +305,21 @@ test('an action whose idle connection was reset is sent over a new connection', 
   assert.equal(far.requests.length, 2);
 });
 
-test('a reply to a slow reader is whole although its far side closed the connection before its end was read', async (t) => {
-  // A little more than the buffer for a slow reader: the last piece pauses the far side.
+test('a reply to a slow reader is whole although its upstream closed the connection before its end was read', async (t) => {
+  // A little more than the buffer for a slow reader: the last piece pauses the upstream.
   const body = randomBytes(65_536 + 262_144 + 10_000);
-  const far = await farSide(t, (_request, socket) => void socket.end(httpReply({ body })));
+  const far = await upstream(t, (_request, socket) => void socket.end(httpReply({ body })));
   for (let count = 0; count < 10; count += 1) {
-    // A sender for each: a request over the connection that the far side closes would get no reply.
+    // A sender for each: a request over the connection that the upstream closes would get no reply.
     const { sender } = senderTo(t, far.port);
     const reply = await sendThrough(sender, `${far.url}/`, { pause: 20 });
     assert.ok(reply.body.equals(body));
   }
 });
 
-test('a far side that waits for a slow reader does not meet the idle limit', async (t) => {
+test('an upstream that waits for a slow reader does not meet the idle limit', async (t) => {
   const body = randomBytes(8_000_000);
-  const far = await farSide(t, () => httpReply({ body }));
+  const far = await upstream(t, () => httpReply({ body }));
   const { sender } = senderTo(t, far.port);
   const reply = await sendThrough(sender, `${far.url}/`, { pause: 600, timeouts: { firstByte: 5_000, idle: 200 } });
   assert.ok(reply.body.equals(body));

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { assertProblem, post } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { basic, hashOf, startGateway, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
 import { readStream } from './support/runs/read-stream.ts';
 import { usersOf } from './support/runs/run-people-stage.ts';
+import { audience, identityProvider } from './support/upstreams/identity-provider.ts';
 
 // A reload of access.* holds for the next request of every caller: by Basic, by token, by session, by a token of an issuer.
 

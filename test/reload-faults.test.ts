@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { assertProblem, instancesOf, relay } from './support/callers/calls.ts';
 import { type Reply, send } from './support/callers/http-client.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { spawnCommand } from './support/gateway/command.ts';
 import { collect, readyPort } from './support/gateway/gateway-process.ts';
 import { askToReload, hangUp, logCaughtUp, logLines, type Reloaded, reloadWith, rewrite } from './support/gateway/reloading.ts';
@@ -14,10 +13,11 @@ import { basic, configurationOf, type Gateway, startGateway } from './support/ga
 import { lapse } from './support/lapse.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // A reload of a faulty file changes nothing, and names each problem (docs/reference/configuration.md, Reloading).
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const patience = { timeout: 90_000 };
 const adapters = [{ name: 'a', kind: 'rest', url: far.url, auth: { type: 'none' } }];
 const unreachable = [{ ...adapters[0], url: 'http://127.0.0.1:9' }];
@@ -139,7 +139,7 @@ test('reloads that are asked for at once run one after the other, and the last f
 });
 
 test('no call is lost under load while the gateway reloads twenty times', { timeout: 120_000 }, async (t) => {
-  const [one, two] = [await farSide(t), await farSide(t)];
+  const [one, two] = [await upstream(t), await upstream(t)];
   const slowly = async (): Promise<Buffer> => {
     await lapse(5 + Math.random() * 50, 'calls take different times');
     return jsonReply(JSON.stringify({ text: 'x'.repeat(Math.random() < 0.2 ? 200_000 : 10) }));

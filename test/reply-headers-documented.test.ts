@@ -4,14 +4,14 @@ import { relay, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
 import { documentedHeaders } from './support/documentation/documented-headers.ts';
 import type { SentMessage } from './support/documentation/header-conditions.ts';
-import { connectProxy } from './support/far-sides/connect-proxy.ts';
-import { farSide, httpReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
+import { connectProxy } from './support/upstreams/connect-proxy.ts';
+import { httpReply, upstream } from './support/upstreams/upstream.ts';
 
 const documented = documentedHeaders();
 const section = 'Headers of the reply';
 const owner = { after };
-const far = await farSide(owner);
+const far = await upstream(owner);
 const proxy = await connectProxy(owner);
 const gateway = await startGateway(owner, {
   config: { outbound: { allow: [far.authority] } },
@@ -22,24 +22,24 @@ const gateway = await startGateway(owner, {
 });
 
 const farHeaders = {
-  'Content-Type': 'application/json; about="far side"',
-  ETag: '"far side"',
-  Location: '/far side',
+  'Content-Type': 'application/json; about="upstream"',
+  ETag: '"upstream"',
+  Location: '/upstream',
   'X-Auth-Token': 'far-token',
-  'Set-Cookie': ['a=far side', 'b=far side'],
-  Server: 'far side',
-  Date: 'far side',
-  'X-Request-Id': 'far side',
-  'X-Own': 'far side',
+  'Set-Cookie': ['a=upstream', 'b=upstream'],
+  Server: 'upstream',
+  Date: 'upstream',
+  'X-Request-Id': 'upstream',
+  'X-Own': 'upstream',
 };
 const sent: SentMessage = { farHeaders: Object.keys(farHeaders) };
 
 function assertReply(reply: Reply, facts: SentMessage): void {
   assert.equal(reply.status, 200, reply.text);
-  // A status cannot carry the mark that the other values of the far side have.
+  // A status cannot carry the mark that the other values of the upstream have.
   const fields = reply.headers.map(([name, value]): [string, string] => [
     name,
-    name === 'X-Upstream-Status' ? `${value} far side` : value,
+    name === 'X-Upstream-Status' ? `${value} upstream` : value,
   ]);
   documented.assertDocumented(section, fields, facts);
 }
@@ -72,7 +72,7 @@ describe('headers of a reply', () => {
 
   test('a reply after a redirect, or for a repeated Idempotency-Key, has the documented headers', async () => {
     far.answer(({ target }) =>
-      target === '/a' ? httpReply({ status: 302, headers: { Location: '/b', 'X-Own': 'far side' } }) : httpReply({ body: '{}' }),
+      target === '/a' ? httpReply({ status: 302, headers: { Location: '/b', 'X-Own': 'upstream' } }) : httpReply({ body: '{}' }),
     );
     assertReply(await restCall(gateway, { uri: `${far.url}/a`, verb: 'GET', responseHeaders: false }), { redirected: true });
     far.answer(() => httpReply({ headers: farHeaders, body: '{}' }));

@@ -3,14 +3,14 @@ import { after, describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { assertProblem, pointersOf, post, relay, resultOf } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { basic, startGateway } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
+import { closedPort, httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // POST /orchestrator_manager/restAction/:adapterId (docs/reference/http-api.md).
 
-const far = await farSide({ after });
-const canary = await farSide({ after });
+const far = await upstream({ after });
+const canary = await upstream({ after });
 const yang = 'application/yang-data+json';
 const gateway = await startGateway(
   { after },
@@ -205,7 +205,7 @@ describe('params.path', () => {
     assert.equal(far.request.target.length, 8193);
   });
 
-  test('of any visible ASCII is refused, or reaches this far side and no other, unchanged', async () => {
+  test('of any visible ASCII is refused, or reaches this upstream and no other, unchanged', async () => {
     const character = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code));
     const special = fc.constantFrom('..', '%2e', '%2F', '//', '/', '://', '?', '@', ':', `@127.0.0.1:${canary.port}/`);
     canary.answer(() => jsonReply('{}'));
@@ -288,7 +288,7 @@ describe('params.accept and params.contentType', () => {
 });
 
 describe('the body', () => {
-  test('R29: reaches the far side byte for byte', async () => {
+  test('R29: reaches the upstream byte for byte', async () => {
     far.answer(() => jsonReply('{}'));
     const body = `{"input" : {"n":${numbers},"f":1.0, "d":1,"d":2, "s":"\\u00fcü\\/"}\n}`;
     resultOf(await act('Local NSO', `{"body":${body} ,"params":${JSON.stringify(params)}}`));
@@ -409,7 +409,7 @@ describe('the result', () => {
     assert.equal(resultOf(reply), 'AP8=');
   });
 
-  test('comes with status, media type, ETag and Location of the far side', async () => {
+  test('comes with status, media type, ETag and Location of the upstream', async () => {
     const reply = await resultFor(
       jsonReply('{}', { status: 201, type: yang, headers: { ETag: '"1"', Location: 'http://nso/x', 'Set-Cookie': 'a=b' } }),
     );
@@ -423,8 +423,8 @@ describe('the result', () => {
   });
 });
 
-describe('an error of the far side', () => {
-  test('comes with the ETag of the far side byte for byte, as a success does', async () => {
+describe('an error of the upstream', () => {
+  test('comes with the ETag of the upstream byte for byte, as a success does', async () => {
     const etag = Buffer.from('"caf\xe9 \xc3\xa9"', 'latin1');
     const said = (status: string): Buffer =>
       Buffer.concat([Buffer.from(`HTTP/1.1 ${status}\r\nETag: `), etag, Buffer.from('\r\nContent-Length: 0\r\n\r\n')]);
@@ -549,7 +549,7 @@ describe('an action without an answer', () => {
     assert.equal(far.requests.length, 1);
   });
 
-  test('has an unknown outcome on a reused connection that the far side resets, and is sent once', async () => {
+  test('has an unknown outcome on a reused connection that the upstream resets, and is sent once', async () => {
     far.answer(() => jsonReply('{}'));
     resultOf(await act('Local NSO', { params, body: {} }));
     let applied = 0;

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { assertProblem, pointersOf, responseOf, restCall } from './support/callers/calls.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { basic, startGateway } from './support/gateway/start-gateway.ts';
+import { closedPort, httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // POST /tools/restCall (docs/reference/http-api.md).
 
-const far = await farSide({ after });
-const other = await farSide({ after });
+const far = await upstream({ after });
+const other = await upstream({ after });
 const refusing = await closedPort();
 const outbound = { allow: [far.authority, other.authority, `127.0.0.1:${refusing}`], responseLimit: '256KiB' };
 const gateway = await startGateway({ after }, { config: { outbound } });
@@ -141,7 +141,7 @@ describe('user and password', () => {
 });
 
 describe('the headers', () => {
-  test('reach the far side with their exact values', async () => {
+  test('reach the upstream with their exact values', async () => {
     far.answer(() => jsonReply('{}'));
     const headers = {
       'X-One': 'a\tb  c',
@@ -384,7 +384,7 @@ describe('the response without headers', () => {
     return responseOf(reply);
   };
 
-  test('R30: is the far side’s body as text, with JSON unchanged', async () => {
+  test('R30: is the upstream’s body as text, with JSON unchanged', async () => {
     const text = `{ "n": ${numbers}, "a": 1.0, "a": 2 }\n`;
     assert.equal(await textOf(jsonReply(text)), text);
   });
@@ -423,7 +423,7 @@ describe('the response without headers', () => {
       assert.equal(await textOf(httpReply({ headers: { 'Content-Type': type }, body: 'ünicode' })), 'ünicode');
     });
   }
-  test('is text where the far side names its media type twice', async () => {
+  test('is text where the upstream names its media type twice', async () => {
     const headers = { 'Content-Type': ['application/json; charset=utf-8', 'application/json; charset=utf-8'] };
     assert.equal(await textOf(httpReply({ headers, body: '{"a":"ü"}' })), '{"a":"ü"}');
   });
@@ -533,7 +533,7 @@ describe('the response with headers', () => {
   });
 });
 
-describe('the status of the far side', () => {
+describe('the status of the upstream', () => {
   for (const status of [200, 201, 204, 299, 304, 400, 401, 403, 404, 407, 409, 418, 429, 500, 502, 503, 504]) {
     test(`${status} is an answer`, async () => {
       const body = status === 204 || status === 304 ? '' : `{"status":${status}}`;
@@ -552,7 +552,7 @@ describe('the status of the far side', () => {
     assert.equal(far.requests.length, 1);
   });
 
-  test('comes with the media type, ETag and Location of the far side', async () => {
+  test('comes with the media type, ETag and Location of the upstream', async () => {
     far.answer(() =>
       jsonReply('{}', { status: 201, type: 'application/problem+json', headers: { ETag: 'W/"1"', Location: '/things/1' } }),
     );
@@ -565,7 +565,7 @@ describe('the status of the far side', () => {
     assert.equal(reply.header('x-upstream-uri'), undefined);
   });
 
-  test('R61: adds no header of the far side to the gateway’s reply', async () => {
+  test('R61: adds no header of the upstream to the gateway’s reply', async () => {
     far.answer(() =>
       jsonReply('{}', {
         headers: { 'Set-Cookie': 'a=b', Server: 'evil/1', Location: '/evil', ETag: '"x"', 'Cache-Control': 'public' },
@@ -640,7 +640,7 @@ describe('redirects', () => {
       );
       assert.match(
         failed.detail,
-        /^The POST was answered with status 303; .* Look at the far side before you send it again\. Cause: /u,
+        /^The POST was answered with status 303; .* Look at the upstream before you send it again\. Cause: /u,
       );
       const gone = assertProblem(await restCall(gateway, get(far.url)), status);
       assert.doesNotMatch(gone.detail, /was answered/u);

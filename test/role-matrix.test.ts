@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { assertProblem } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import {
   basic,
   startGateway,
@@ -11,10 +10,11 @@ import {
   testPasswordHash,
   testRoles,
 } from './support/gateway/start-gateway.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Every role × every route of the gateway (docs/reference/http-api.md).
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const users = [
   { username: 'roleless', passwordHash: testPasswordHash, roles: [], groups: ['noc'] },
   { username: 'both', passwordHash: testPasswordHash, roles: ['other', 'engineering'], groups: [] },
@@ -76,6 +76,19 @@ const rows: readonly Row[] = [
     may: ['admin', 'engineering'],
   },
   {
+    method: 'POST',
+    path: '/automation_catalog/automations/preview',
+    body: { name: 'previewed' },
+    may: ['admin', 'engineering'],
+  },
+  {
+    method: 'GET',
+    path: '/automation_catalog/automations/{id}/history',
+    target: '/automation_catalog/automations/none/history',
+    answers: 404,
+    may: ['admin', 'engineering', 'other', 'readonly', 'apiread'],
+  },
+  {
     method: 'GET',
     path: '/automation_catalog/automations/{id}',
     target: '/automation_catalog/automations/none',
@@ -110,6 +123,7 @@ const rows: readonly Row[] = [
   { method: 'GET', path: '/automation_catalog/workflows', may: ['admin', 'other', 'readonly', 'apiread'] },
   { method: 'POST', path: '/automation_catalog/workflows', body: {}, answers: 400, may: ['admin', 'engineering'] },
   { method: 'POST', path: '/automation_catalog/workflows/check', body: {}, may: ['admin', 'engineering'] },
+  { method: 'GET', path: '/automation_catalog/workflows/language', may: 'all' },
   {
     method: 'GET',
     path: '/automation_catalog/workflows/{id}',
@@ -162,14 +176,24 @@ const rows: readonly Row[] = [
     answers: 404,
     may: 'all',
   },
+  { method: 'GET', path: '/statistics/runs', may: 'all' },
+  { method: 'GET', path: '/statistics/calls', may: ['admin', 'readonly', 'apiread'] },
   { method: 'GET', path: '/runs', may: 'all' },
-  ...['', '/tasks', '/calls', '/events'].map((of) => ({
+  ...['', '/tasks', '/tasks/{taskId}', '/tasks/{taskId}/data', '/tasks/{taskId}/items', '/calls', '/events'].map((of) => ({
     method: 'GET',
     path: `/runs/{id}${of}`,
-    target: `/runs/none${of}`,
+    target: `/runs/none${of.replace('{taskId}', '1')}`,
     answers: 404,
     may: 'all' as const,
   })),
+  {
+    method: 'POST',
+    path: '/runs/{id}/tasks/{taskId}/preview',
+    target: '/runs/none/tasks/1/preview',
+    answers: 404,
+    may: 'all',
+  },
+  { method: 'POST', path: '/runs/release', body: { reason: 'r' }, may: ['admin'] },
   ...['cancel', 'suspend', 'resume', 'rerun'].map((change) => ({
     method: 'POST',
     path: `/runs/{id}/${change}`,
@@ -209,6 +233,7 @@ const rows: readonly Row[] = [
   { method: 'GET', path: '/adapters', may: ['admin'] },
   { method: 'POST', path: '/adapters/{adapterId}/test', target: '/adapters/none/test', answers: 404, may: ['admin'] },
   { method: 'GET', path: '/audit', may: ['admin'] },
+  { method: 'GET', path: '/audit/{id}/body', target: '/audit/none_1/body', answers: 404, may: ['admin'] },
   { method: 'POST', path: '/audit/verify', may: ['admin'] },
   { method: 'GET', path: '/metrics', may: ['admin', 'readonly', 'apiread'] },
   { method: 'POST', path: '/adapters/reload', may: ['admin'] },

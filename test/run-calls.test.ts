@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createGateway, type GatewayError, type RunCall } from '../client/src/gateway.ts';
-import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway, testPassword } from './support/gateway/start-gateway.ts';
-import { secretConfig } from './support/runs/secret-config.ts';
+import { secretConfig } from './support/runs/sealed-secret.ts';
 import { eachStore, storeUrl } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
+import { httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // GET /runs/:id/calls: what is on record of the calls of a run, for those who may see the run.
 
@@ -29,10 +29,10 @@ const shape = ({ verb, address, adapter, outcome, upstreamStatus }: RunCall): st
 
 eachStore((store) => {
   test('readers of a run see each call of its tasks: the attempts, the one in flight, no secret, and nothing of other runs', async (t) => {
-    const far = await farSide(t);
+    const far = await upstream(t);
     const gateway = await startGateway(t, {
       config: {
-        store: { url: storeUrl(await store.fresh(t)) },
+        store: { url: storeUrl(await store.empty(t)) },
         automations: { secrets: { key: secretConfig('hidden-value', { adapters: ['Far'], places: ['path'] }) } },
       },
       adapters: [{ name: 'Far', kind: 'rest', url: far.url, auth: { type: 'none' } }],

@@ -3,21 +3,21 @@ import { readFile } from 'node:fs/promises';
 import { after, describe, test } from 'node:test';
 import { readDemoAutomations } from '../demo/demo-automations.ts';
 import { startDemoOrchestrator } from '../demo/demo-orchestrator.ts';
-import { createExpressionPool } from '../src/workflows/expression-pool.ts';
+import { createExpressionPool } from '../src/workflows/jq/expression-pool.ts';
 import { readWorkflow } from '../src/workflows/read-workflow.ts';
 import { type Person, people } from './support/approvals/approval-caller.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { runCommandLine } from './support/gateway/run-command-line.ts';
 import { startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import type { Owner } from './support/owner.ts';
 import { until } from './support/until.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // The commands of runs against a gateway, and the automations of the demo (docs/reference/command-line.md, demo/workflows/).
 
 const owner: Owner = { after };
 const orchestrator = await startDemoOrchestrator();
 after(() => orchestrator.close());
-const far = await farSide(owner);
+const far = await upstream(owner);
 const gateway = await startGateway(owner, {
   users: [...people],
   config: {
@@ -49,8 +49,8 @@ async function posted<T>(path: string, body: string, type = 'application/json'):
 }
 
 /** Stores a workflow, and an automation that runs it. */
-async function stored(name: string, workflow: string, data: object): Promise<void> {
-  await posted('/automation_catalog/workflows', workflow, 'application/yaml');
+async function stored(name: string, workflow: string, data: object, inner: readonly string[] = []): Promise<void> {
+  for (const document of [...inner, workflow]) await posted('/automation_catalog/workflows', document, 'application/yaml');
   await posted('/automation_catalog/automations', JSON.stringify({ name, data }));
 }
 
@@ -87,10 +87,12 @@ describe('an automation of the demo', () => {
   });
 
   test('runs to its end: the VPN is there, and the nightly check names the devices that are not in sync', async (t) => {
-    for (const { name, workflow, data } of demo) await stored(name, workflow, data);
+    for (const { name, workflow, data, inner } of demo) await stored(name, workflow, data, inner);
     const nightly = await typed(t, ['run', 'Nightly check-sync', '--follow']);
     assert.equal(nightly.code, 0, nightly.out + nightly.err);
-    assert.equal(nightly.out.match(/completed {2}checkBatches\/checkSync\[\d\]/gu)?.length, 5, nightly.out);
+    assert.equal(nightly.out.match(/completed {2}checkBatches/gu)?.length, 1, nightly.out);
+    const shown = await typed(t, ['runs', 'show', 'Nightly check-sync']);
+    assert.match(shown.out, /^items {7}5 of 5 completed$/mu);
     const report = outputIn(nightly.out) as {
       readonly notChecked: readonly { readonly device: string; readonly result: string }[];
     };
@@ -153,7 +155,7 @@ describe('an automation of the demo', () => {
     assert.equal(list.trimEnd().split('\n').length, 1);
     const { id } = JSON.parse(list) as { readonly id: string };
     const shown = await typed(t, ['runs', 'show', id]);
-    assert.match(shown.out, /^error {6}device-not-ready \(409\): ce23: /mu);
+    assert.match(shown.out, /^error {7}device-not-ready \(409\): ce23: /mu);
     assert.doesNotMatch(shown.out, /createVpn/u);
   });
 });
@@ -172,10 +174,9 @@ describe('the commands of runs', () => {
     assert.match(out, /suspended/u);
     const [, id = ''] = /runs show (\S+)/u.exec(err) ?? [];
     const shown = await typed(t, ['runs', 'show', id]);
-    const [, path = '', body = ''] = /POST (\S+) (\{.*\}) {2}for push$/mu.exec(shown.out) ?? [];
-    const headers = { 'Content-Type': 'application/json' };
-    const decided = await gateway.send({ role: 'admin', method: 'POST', target: path, headers, body });
-    assert.equal(decided.status, 200, `${shown.out}\n${decided.text}`);
+    const [, decide = ''] = /^ {2}.* (runs decide .*) --reason '…' {2}\(push\)$/mu.exec(shown.out) ?? [];
+    const decided = await typed(t, [...decide.split(' '), '--reason', 'The upstream has it.']);
+    assert.equal(decided.code, 0, `${shown.out}\n${decided.err}`);
     await until('the run is completed', async () => (await typed(t, ['runs', 'show', id])).out.includes('completed after'));
   });
 

@@ -1,17 +1,19 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { smallDisk } from './support/faults/small-disk.ts';
 import { steppingClock } from './support/faults/stepping-clock.ts';
 import { lapse } from './support/lapse.ts';
-import { type CountingFarSide, countingFarSide } from './support/runs/counting-far-side.ts';
+import { type CountingUpstream, countingUpstream } from './support/runs/counting-upstream.ts';
 import { actionTask, type RunCaller, runCaller } from './support/runs/run-caller.ts';
 import { adminAt, runGateway, runStage } from './support/runs/run-stage.ts';
 import { noOwnPostgres, ownPostgres } from './support/stores/own-postgres.ts';
 import { eachStore, foundPostgres, storeUrl } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
 
-// Runs whose gateway is stopped, and runs whose store is away or full. The far side counts their actions.
+// Runs whose gateway is stopped, and runs whose store is away or full. The upstream counts their actions.
 
 /** Actions with the number of the run and their own, one after the other. */
 const actions = (count: number) =>
@@ -26,7 +28,7 @@ function startRuns(caller: RunCaller, automation: string, count: number, prefix 
 /** Every run completes, and each of its actions arrived exactly once. */
 async function allComplete(
   caller: RunCaller,
-  far: CountingFarSide,
+  far: CountingUpstream,
   ids: readonly string[],
   actionsOfEach: number,
 ): Promise<void> {
@@ -38,13 +40,13 @@ async function allComplete(
   assert.equal(far.arrived.size, ids.length * actionsOfEach);
 }
 
-/** Decides each call of the run with an unknown outcome by what the far side saw. */
-async function decide(caller: RunCaller, far: CountingFarSide, id: string): Promise<void> {
+/** Decides each call of the run with an unknown outcome by what the upstream saw. */
+async function decide(caller: RunCaller, far: CountingUpstream, id: string): Promise<void> {
   const { run } = (await caller.read(id)).input as { readonly run: string };
   for (const task of (await caller.tasks(id)).filter(({ status }) => status === 'suspended')) {
     assert.equal(task.error?.type, 'urn:orchestration-gateway:errors:outcome-unknown');
     const as = far.arrived.has(`${run}/${task.name.slice('act'.length)}`) ? 'done' : 'again';
-    const reply = await caller.change(id, 'resume', { task: task.id, as, reason: 'the log of the far side' });
+    const reply = await caller.change(id, 'resume', { task: task.id, as, reason: 'the log of the upstream' });
     assert.equal(reply.status, 200, reply.text);
   }
 }
@@ -53,8 +55,8 @@ test('a gateway that is stopped beyond its lease begins no task and writes nothi
   skip: foundPostgres === undefined && 'no PostgreSQL answers',
 }, async (t) => {
   if (foundPostgres === undefined) return;
-  const url = storeUrl(await foundPostgres.fresh(t));
-  const far = await countingFarSide(t);
+  const url = storeUrl(await foundPostgres.empty(t));
+  const far = await countingUpstream(t);
   far.answerAfter(() => 30);
   const held = far.hold((action) => action === 'held0/2' || /^other\d\/3$/u.test(action));
   const asleep = await runGateway(t, far, { url, name: 'asleep' });
@@ -137,7 +139,7 @@ eachStore((store) => {
     const clock = steppingClock(t);
     const { environment } = clock;
     const hour = 3_600_000;
-    const { far, gateway } = await runStage(t, { url: storeUrl(await store.fresh(t)), environment });
+    const { far, gateway } = await runStage(t, { url: storeUrl(await store.empty(t)), environment });
     // The second step goes back by an hour. A token would have ended with the first.
     const caller = runCaller(() => gateway, gateway.basicFor('admin'));
     const tasks = actions(4).flatMap((action, index) => [action, { [`pause${index}`]: { wait: { milliseconds: 300 } } }]);

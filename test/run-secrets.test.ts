@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Reply } from './support/callers/http-client.ts';
-import { closedPort, type FarRequest, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { plantSecrets, textOfStore } from './support/planted-secrets.ts';
 import { runCaller, type SeenRun, type TaskDocument } from './support/runs/run-caller.ts';
-import { secretConfig } from './support/runs/secret-config.ts';
+import { secretConfig } from './support/runs/sealed-secret.ts';
+import { closedPort, type FarRequest, httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
-// Row 93 of docs/security.md for runs: workflows send their secrets in every way, and a far side echoes them. Then all that people see of
+// Row 93 of docs/security.md for runs: workflows send their secrets in every way, and an upstream echoes them. Then all that people see of
 // runs, the log and the store are searched for the secrets.
 
 const secret = plantSecrets();
@@ -22,7 +22,7 @@ function echo({ target, head, body }: FarRequest): string {
   return JSON.stringify({ target, head, body: body.toString(), decoded: Buffer.from(authorization, 'base64').toString() });
 }
 
-const far = await farSide({ after }, (request) => {
+const far = await upstream({ after }, (request) => {
   if (request.target.startsWith('/fails')) return jsonReply(echo(request), { status: 500 });
   if (request.target.startsWith('/text')) return httpReply({ headers: { 'Content-Type': 'text/plain' }, body: echo(request) });
   return jsonReply(echo(request));
@@ -132,7 +132,7 @@ async function ended(name: string, tasks: readonly TaskDocument[]): Promise<Seen
 
 const seen = new Map<string, SeenRun>();
 
-test('R93: the far side gets the secrets of workflows, as the workflows send them', async () => {
+test('R93: the upstream gets the secrets of workflows, as the workflows send them', async () => {
   const waiting = Object.entries(workflows).values();
   // All at once would wait too long for the threads that read workflows on a busy machine.
   const few = Array.from({ length: 4 }, async () => {

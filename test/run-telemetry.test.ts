@@ -1,15 +1,17 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { errorName } from '../src/runs/interpreter/task-error.ts';
-import { collector, type ReceivedSpan } from './support/far-sides/collector.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { type Gateway, startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { until } from './support/until.ts';
+import { collector, type ReceivedSpan } from './support/upstreams/collector.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
 const owner = { after };
-const far = await farSide(owner);
+const far = await upstream(owner);
 const receiver = await collector(owner);
 const gateway = await startGateway(owner, {
   adapters: [{ name: 'Far', kind: 'rest', url: far.url, auth: { type: 'none' } }],

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Automation } from '../src/automations/automation.ts';
-import { createAutomationStore } from '../src/automations/automation-store.ts';
-import { visibleTo } from '../src/automations/automation-visibility-store.ts';
+import { visibleTo } from '../src/automations/store/automation-list-store.ts';
+import { createAutomationStore } from '../src/automations/store/automation-store.ts';
 import { systemClock } from '../src/base/clock.ts';
-import type { RunFilter } from '../src/runs/run-queries.ts';
-import { eventNamed, newRun, stepOf } from '../src/runs/run-records.test-support.ts';
-import { createRunStore, type RunStore } from '../src/runs/run-store.ts';
+import type { RunFilter } from '../src/runs/journal/run-queries.ts';
+import { eventNamed, newRun, stepOf } from '../src/runs/journal/run-records.test-support.ts';
+import { createRunStore, type RunStore } from '../src/runs/journal/run-store.ts';
 import { eachStore, type TestStore } from './support/stores/stores.ts';
 
 const automations: readonly Automation[] = [

@@ -1,19 +1,21 @@
+// suite: waiting
+
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { noRights, testAdmin } from '../src/access/rights.test-support.ts';
+import { noRights, testAdmin } from '../src/access/rights/rights.test-support.ts';
 import type { Automation } from '../src/automations/automation.ts';
 import { type AutomationCatalogue, createAutomationCatalogue } from '../src/automations/automation-catalogue.ts';
 import type { GivenAutomation } from '../src/automations/automation-document.ts';
-import { createDueAutomations } from '../src/automations/automation-due-store.ts';
+import { createDueAutomations } from '../src/automations/store/automation-due-store.ts';
 import { type Clock, systemClock } from '../src/base/clock.ts';
 import { GatewayError } from '../src/base/gateway-error.ts';
 import { noLog } from '../src/base/log.ts';
 import type { Database, StoreOptions } from '../src/database/database.ts';
-import { createStoppedClock, ending, newRun, released, stepOf } from '../src/runs/run-records.test-support.ts';
-import type { NewRun } from '../src/runs/run-records.ts';
-import { createRunStore, type RunStore } from '../src/runs/run-store.ts';
-import type { DecidingOptions } from '../src/schedules/decide-due.ts';
-import { createScheduler, type Scheduler } from '../src/schedules/scheduler.ts';
+import { createStoppedClock, ending, newRun, released, stepOf } from '../src/runs/journal/run-records.test-support.ts';
+import type { NewRun } from '../src/runs/journal/run-records.ts';
+import { createRunStore, type RunStore } from '../src/runs/journal/run-store.ts';
+import type { DecidingOptions } from '../src/runs/schedules/decide-due.ts';
+import { createScheduler, type Scheduler } from '../src/runs/schedules/scheduler.ts';
 import { eachStore, type TestStore } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
-import { after, before, beforeEach, test } from 'node:test';
+import { before, beforeEach, test } from 'node:test';
 import type { Reply } from './support/callers/http-client.ts';
-import { type FarRequest, type FarSide, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { type Gateway, startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
-import type { Owner } from './support/owner.ts';
+import { suiteOwner } from './support/owner.ts';
 import { runCaller, type SeenRun, type TaskDocument } from './support/runs/run-caller.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
+import { type FarRequest, httpReply, jsonReply, type Upstream, upstream } from './support/upstreams/upstream.ts';
 
 // Section 20 of the contract, from outside. The author of the workflows wants the values. This person may store any document, has a server,
 // and reads what is posted at the ticket system.
@@ -23,10 +23,9 @@ const values = [token, key, 'c4n4ry-password', '18446744073709551615', 'c4n4ry:o
 const authorization = 'https://serverlessworkflow.io/spec/1.0.0/errors/authorization';
 const altered = 'urn:orchestration-gateway:errors:secret-altered';
 
-const closers: (() => void | Promise<void>)[] = [];
-const owner: Owner = { after: (close) => void closers.unshift(close) };
-let tickets: FarSide;
-let own: FarSide;
+const owner = suiteOwner();
+let tickets: Upstream;
+let own: Upstream;
 let gateway: Gateway;
 let options: Parameters<typeof startGateway>[1] & object;
 
@@ -40,8 +39,8 @@ const sealed = (value: object | string, rule: object): object => ({
 });
 
 before(async () => {
-  tickets = await farSide(owner);
-  own = await farSide(owner);
+  tickets = await upstream(owner);
+  own = await upstream(owner);
   const everywhere = { places: ['authentication', 'header:X-Api-Key', 'query', 'path', 'body'], adapters: ['Tickets'] };
   options = {
     adapters: ['Tickets', 'Other'].map((name) => ({ name, kind: 'rest', url: tickets.url, auth: { type: 'none' } })),
@@ -66,9 +65,6 @@ before(async () => {
     environment: { TOKEN: token, KEY: key, LOGIN: login, PAIR: pair },
   };
   gateway = await startGateway(owner, options);
-});
-after(async () => {
-  for (const close of closers) await close();
 });
 beforeEach(() => {
   for (const far of [tickets, own]) far.answer(() => jsonReply('{"ok":true}'));
@@ -375,7 +371,7 @@ test('a server that an OpenAPI document names is a destination like any other', 
   assert.equal(tickets.request.header('authorization'), `Bearer ${token}`);
 });
 
-test('R93: a far side that echoes a secret in another spelling tells it to no reader', async () => {
+test('R93: an upstream that echoes a secret in another spelling tells it to no reader', async () => {
   const hex = Buffer.from(key).toString('hex');
   const base64 = Buffer.from(`user:${key}`).toString('base64');
   const spellings = [

@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { closedPort } from './support/far-sides/far-side.ts';
 import { command } from './support/gateway/command.ts';
 import { runCommandLine } from './support/gateway/run-command-line.ts';
 import { configurationOf, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { plantSecrets } from './support/planted-secrets.ts';
+import { closedPort } from './support/upstreams/upstream.ts';
 
 // Row 93 of docs/security.md, before the first call: the errors of a faulty configuration show no secret.
 
@@ -107,10 +107,10 @@ test('R93: the error of an unreachable store does not show the password of its U
   const directory = directoryOf(t);
   const file = join(directory, 'gateway.yaml');
   const url = `postgres://u:${secret('store password')}@127.0.0.1:${await closedPort()}/db`;
-  writeFileSync(file, JSON.stringify({ ...configurationOf({}), store: { url } }));
+  writeFileSync(file, JSON.stringify({ ...configurationOf({}), store: { url, startTimeout: '1s' } }));
   const { code, stdout, stderr } = await command(['serve', '--config', file]);
   assert.equal(code, 1);
-  assert.match(stderr, /store/);
+  assert.match(stderr, /waits for it.*store/su);
   assert.deepEqual(secret.foundIn(stdout + stderr), [], stderr);
 });
 

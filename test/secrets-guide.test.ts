@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
-import { tokenEndpoint } from './support/far-sides/token-endpoint.ts';
 import { startGateway, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { runCaller } from './support/runs/run-caller.ts';
+import { tokenEndpoint } from './support/upstreams/token-endpoint.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // docs/guides/secrets-of-workflows.md: its configuration and its workflows, at a ticket system on loopback.
 
 test('each example of the guide sends its credentials to the ticket system', async (t) => {
   const guide = await readFile(new URL('../docs/guides/secrets-of-workflows.md', import.meta.url), 'utf8');
-  const tickets = await farSide(t, () => jsonReply('{"tickets":[]}'));
+  const tickets = await upstream(t, () => jsonReply('{"tickets":[]}'));
   const tokens = await tokenEndpoint(t, 'the client secret');
   const blocks = [...guide.matchAll(/```yaml\n(.*?)```/gsu)].map(([, text = '']) =>
     text.replaceAll('https://tickets.example.net', tickets.url),

@@ -4,27 +4,27 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { post, relay, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { closedPort, type FarHandler, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
-import { audience, identityProvider } from './support/far-sides/identity-provider.ts';
 import { basic, hashOf, startGatewayProcess, testPassword, testPasswordHash } from './support/gateway/start-gateway.ts';
 import { plantSecrets, textOfStore } from './support/planted-secrets.ts';
 import { until } from './support/until.ts';
+import { audience, identityProvider } from './support/upstreams/identity-provider.ts';
+import { closedPort, type FarHandler, httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Row 93 of docs/security.md. A secret is planted in every place that can hold one, and calls are made that succeed and that fail
 // in every way. Then replies, log, metrics and store are searched for the secrets.
 
 const secret = plantSecrets();
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const refusing = await closedPort();
 const provider = await identityProvider({ after });
 const base = secret('adapter base path');
 const clientSecret = secret('client secret');
 const timeouts = { dns: '2s', connect: '2s', firstByte: '1s', idle: '1s', total: '2s' };
 const shared = { kind: 'restconf', url: `${far.url}/${base}`, timeouts, responseLimit: '128KiB' };
-const tokens = await farSide({ after });
+const tokens = await upstream({ after });
 /** A receiver of notifications. */
-const hooks = await farSide({ after }, () => httpReply({ status: 500 }));
+const hooks = await upstream({ after }, () => httpReply({ status: 500 }));
 const webhookSecret = `whsec_${Buffer.from(secret('webhook secret').padEnd(32, 'x')).toString('base64')}`;
 const oauth = (path: string): object => ({
   type: 'oauth2',
@@ -97,15 +97,20 @@ async function keep(what: string, sent: Promise<Reply>, meant: readonly string[]
   return reply;
 }
 
-/** Places in what far sides send. A reply is relayed as the answer; an orchestrator's error is in `upstream` and `detail`. */
-const sentByFarSide = ['reply body', 'reply header', 'reply cookie'];
+/** Places in what upstreams send. A reply is relayed as the answer; an orchestrator's error is in `upstream` and `detail`. */
+const sentByUpstream = ['reply body', 'reply header', 'reply cookie'];
 const farText = `{"${secret('reply body')}":1,"errors":{"error":[{"error-tag":"x","error-message":"${secret('reply body')}"}]}}`;
 const farHeaders = { 'X-Reply': secret('reply header'), 'Set-Cookie': `s=${secret('reply cookie')}` };
 
-/** The ways in which a far side answers or fails. */
+/** The ways in which an upstream answers or fails. */
 const behaviours: Readonly<Record<string, FarHandler>> = {
   succeeds: () => jsonReply(farText, { headers: farHeaders }),
-  'answers 401': () => jsonReply(farText, { status: 401, headers: farHeaders }),
+  // Not to a probe, which follows two of them.
+  'answers 401': ({ target }) =>
+    jsonReply(farText, {
+      status: [secret('path'), secret('uri path')].some((path) => target.includes(path)) ? 401 : 200,
+      headers: farHeaders,
+    }),
   'answers 500': () => jsonReply(farText, { status: 500, headers: farHeaders }),
   'answers no JSON': () => jsonReply(`${farText}}`, { headers: farHeaders }),
   'is reset': (_, socket) => void socket.resetAndDestroy(),
@@ -131,22 +136,22 @@ const carried = { verb: 'POST', responseHeaders: false, body: { token: secret('b
 const params = { path: `${secret('path')}?key=${secret('path query')}`, accept: 'application/yang-data+json' };
 const relayed = { params, body: { token: secret('body') } };
 
-test('R93: the far side gets the secrets meant for it, by calls that succeed and fail in every way', {
+test('R93: the upstream gets the secrets meant for it, by calls that succeed and fail in every way', {
   timeout: 110_000,
 }, async () => {
   for (const [name, handler] of Object.entries(behaviours)) {
     far.answer(handler);
     await Promise.all([
       ...credentials.map((one) =>
-        keep(`restCall: ${name}`, restCall(gateway, { ...carried, ...one, uri: `${far.url}/${uriSecrets}` }), sentByFarSide),
+        keep(`restCall: ${name}`, restCall(gateway, { ...carried, ...one, uri: `${far.url}/${uriSecrets}` }), sentByUpstream),
       ),
       ...['basic', 'bearer', 'header'].flatMap((adapter) => [
-        keep(`action: ${name}`, relay(gateway, 'restAction', adapter, relayed), sentByFarSide),
-        keep(`query: ${name}`, relay(gateway, 'restQuery', adapter, { params }), sentByFarSide),
+        keep(`action: ${name}`, relay(gateway, 'restAction', adapter, relayed), sentByUpstream),
+        keep(`query: ${name}`, relay(gateway, 'restQuery', adapter, { params }), sentByUpstream),
         keep(
           `request: ${name}`,
           relay(gateway, 'restRequest', adapter, { ...relayed, params: { ...params, method: 'PUT' } }),
-          sentByFarSide,
+          sentByUpstream,
         ),
       ]),
     ]);
@@ -298,21 +303,21 @@ test('R93: callers with credentials of every kind, right and wrong, get their re
   await keep('a logout', gateway.send({ method: 'POST', target: '/logout', headers: { Authorization: `Bearer ${token}` } }));
 });
 
-/** Headers with the far side's own text, which may repeat what the caller sent. */
-const headersOfFarSide = /^X-Upstream-(?:Location|Uri): .*$/gim;
+/** Headers with the upstream's own text, which may repeat what the caller sent. */
+const headersOfUpstream = /^X-Upstream-(?:Location|Uri): .*$/gim;
 
 test('R93: no reply of the gateway holds a secret, except in relayed parts', () => {
   assert.ok(replies.length > 200, `${replies.length} replies`);
   for (const { what, reply, meant } of replies) {
-    const head = reply.head.replaceAll(headersOfFarSide, '');
+    const head = reply.head.replaceAll(headersOfUpstream, '');
     const notMeant = secret.places.filter((place) => !meant.includes(place));
     assert.deepEqual(
       secret.foundIn(`${head}\n${reply.text}`, notMeant),
       [],
       `${what}: ${reply.head}\n${reply.text.slice(0, 1_000)}`,
     );
-    // Nothing that a far side sent is in a header of the gateway.
-    assert.deepEqual(secret.foundIn(head, sentByFarSide), [], `${what}: ${reply.head}`);
+    // Nothing that an upstream sent is in a header of the gateway.
+    assert.deepEqual(secret.foundIn(head, sentByUpstream), [], `${what}: ${reply.head}`);
   }
 });
 
@@ -346,7 +351,7 @@ test('R93: no secret is in the log at level trace, except in paths of orchestrat
 /** The audit log has the path of a call and the destination of a redirected change; of a query string it has the names alone. */
 const onRecord: readonly string[] = ['uri path', 'path', 'location'];
 
-test('R93: no secret of a caller or a far side is in the store, except in the recorded paths', async () => {
+test('R93: no secret of a caller or an upstream is in the store, except in the recorded paths', async () => {
   await gateway.stop('SIGTERM');
   assert.deepEqual(
     secret.foundIn(textOfStore(gateway.directory)).filter((place) => !onRecord.includes(place)),

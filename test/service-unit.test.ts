@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +27,7 @@ function setting(name: string): string {
 test('the unit for systemd starts a gateway, reloads it and stops it', async (t) => {
   const configFile = temporaryFile(t, 'gateway.yaml', JSON.stringify(configurationOf({})));
   const [command = '', ...args] = setting('ExecStart')
-    .replaceAll('/opt/orchestration-gateway/', root)
+    .replace('/usr/lib/orchestration-gateway/bin/orchestration-gateway', `${process.execPath} ${root}src/main.ts`)
     .replaceAll('/etc/orchestration-gateway/gateway.yaml', configFile)
     .split(' ');
   const child = spawn(command, args, { cwd: dirname(configFile), env: childEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
@@ -33,7 +35,7 @@ test('the unit for systemd starts a gateway, reloads it and stops it', async (t)
   const output = collect(child);
   const port = await readyPort(child, output);
   assert.equal((await send(port, { target: '/readyz' })).status, 200);
-  assert.equal(setting('ExecReload'), '/bin/kill -HUP $MAINPID');
+  assert.equal(setting('ExecReload'), "/bin/sh -c 'kill -HUP $MAINPID'");
   child.kill('SIGHUP');
   await until('the reload is logged', () =>
     output.stderr.some((line) => line.includes('"the configuration was taken in again"')),
@@ -43,7 +45,7 @@ test('the unit for systemd starts a gateway, reloads it and stops it', async (t)
   assert.deepEqual(await exited, [0, null]);
 });
 
-test('the unit for systemd gives calls in flight the time that the gateway gives them', () => {
-  const limit = /drainLimit = (\d+)_000/u.exec(readFileSync(`${root}src/serve.ts`, 'utf8'))?.[1];
-  assert.ok(Number(setting('TimeoutStopSec')) > Number(limit));
+test('the unit for systemd gives calls in flight the longest time that server.drain can give them', () => {
+  const limit = /drain: defaulted\(duration\('(\d+)m'\)/u.exec(readFileSync(`${root}src/config/config-shape.ts`, 'utf8'))?.[1];
+  assert.ok(Number(setting('TimeoutStopSec')) > Number(limit) * 60 + 5);
 });

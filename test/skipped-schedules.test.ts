@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { WebhookReceiver } from './support/far-sides/webhook-receiver.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { basic, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { readStream } from './support/runs/read-stream.ts';
@@ -8,6 +7,7 @@ import { actionTask } from './support/runs/run-caller.ts';
 import { callersOf, listening, stagePeople, usersOf } from './support/runs/run-people-stage.ts';
 import { eachStoreWith, storeUrl, type TestStore } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
+import { WebhookReceiver } from './support/upstreams/webhook-receiver.ts';
 
 // Schedules that cannot run: what storing one answers, and what its due times leave behind.
 
@@ -30,7 +30,7 @@ async function stage(t: TestContext, store: TestStore) {
     adapters: [{ name: 'Far', kind: 'rest', url: 'http://127.0.0.1:9' }],
     users: usersOf(users),
   });
-  const url = storeUrl(await store.fresh(t));
+  const url = storeUrl(await store.empty(t));
   const gateway = await startGateway(t, configured(people));
   const { send, ...callers } = callersOf(() => gateway);
   const write = async (method: string, target: string, body: object): Promise<Written & { readonly tag: string | undefined }> => {

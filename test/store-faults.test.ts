@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
@@ -5,21 +7,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { createNodeBreaker } from '../src/adapters/node-breaker.ts';
+import { createNodeBreaker } from '../src/adapters/nodes/node-breaker.ts';
 import { GatewayError } from '../src/base/gateway-error.ts';
-import { CallScope } from '../src/outbound/call-scope.ts';
+import { CallScope } from '../src/outbound/call/call-scope.ts';
 import { assertProblem, post, restCall } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
 import { accessConfig, openAccess } from './support/gateway/access.ts';
-import { command } from './support/gateway/command.ts';
+import { command, spawnCommand } from './support/gateway/command.ts';
+import { collect, readyPort } from './support/gateway/gateway-process.ts';
 import { configurationOf, startGatewayProcess, testPassword } from './support/gateway/start-gateway.ts';
+import { lapse } from './support/lapse.ts';
+import { noOwnPostgres, ownPostgres } from './support/stores/own-postgres.ts';
 import { sqliteStore } from './support/stores/stores.ts';
 import { until } from './support/until.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Rows 74, 75, 78 and 79 of docs/security.md: a store that is locked, damaged or incomplete, and a clock that jumps.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 
 const gateway = await startGatewayProcess({ after }, { config: { outbound: { allow: [far.authority] } } });
 
@@ -175,4 +180,36 @@ describe('a damaged store', () => {
     const message = await startOnDamaged(t, (file) => writeFile(file, 'no database at all. '.repeat(500)), 'gateway.audit.db');
     assert.match(message, /gateway\.audit\.db is no SQLite database, or a damaged one/);
   });
+});
+
+test('a gateway that starts before its PostgreSQL waits for it, and for no database that does not exist', {
+  skip: noOwnPostgres,
+  timeout: 90_000,
+}, async (t) => {
+  const postgres = await ownPostgres(t);
+  const directoryFor = async (store: object): Promise<string> => {
+    const directory = await mkdtemp(join(tmpdir(), 'gateway-waits-'));
+    t.after(() => rm(directory, { recursive: true, force: true }));
+    await writeFile(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf({ config: { store } })));
+    return directory;
+  };
+  const wrong = await command(['serve'], { directory: await directoryFor({ url: `${postgres.url}_none` }) });
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr, /^orchestration-gateway: it did not start: PostgreSQL [^\n]* does not exist[^\n]*\n$/u);
+  const standby = `${postgres.url}?options=-c%20default_transaction_read_only%3Don`;
+  const refused = await command(['serve'], { directory: await directoryFor({ url: standby, startTimeout: '1s' }) });
+  assert.match(refused.stderr, /waits for it.*\norchestration-gateway: it did not start: PostgreSQL .*can only be read/su);
+  await postgres.stop('fast');
+  const late = await command(['serve'], { directory: await directoryFor({ url: postgres.url, startTimeout: '1s' }) });
+  assert.equal(late.code, 1);
+  assert.match(late.stderr, /waits for it.*\norchestration-gateway: it did not start: PostgreSQL .*nothing listens/su);
+  const child = spawnCommand(['serve'], { directory: await directoryFor({ url: postgres.url }) });
+  t.after(() => void child.kill('SIGKILL'));
+  const output = collect(child);
+  const lines = (): readonly string[] => output.stderr.filter((line) => line.includes('waits for it'));
+  await until('the gateway waits', () => lines().length > 0);
+  await lapse(5_000, 'PostgreSQL starts later than the gateway');
+  await postgres.start();
+  await readyPort(child, output);
+  assert.equal(lines().length, 1);
 });

@@ -1,3 +1,5 @@
+// suite: waiting
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -16,7 +18,7 @@ const cloudEvents = { 'Content-Type': 'application/cloudevents+json' };
 eachStore((store) => {
   test('a person whose runs take too much of the store starts no other one, and others do', async (t) => {
     const gateway = await startGateway(t, {
-      config: { store: { url: storeUrl(await store.fresh(t)) }, automations: { storePerPerson: '1MiB' } },
+      config: { store: { url: storeUrl(await store.empty(t)) }, automations: { storePerPerson: '1MiB' } },
     });
     const admin = runCaller(() => gateway, gateway.basicFor('admin'));
     const other = runCaller(() => gateway, gateway.basicFor('engineering'));
@@ -51,7 +53,7 @@ eachStore((store) => {
 
   test('a schedule of a person whose share is used up skips with the code', async (t) => {
     const gateway = await startGateway(t, {
-      config: { store: { url: storeUrl(await store.fresh(t)) }, automations: { storePerPerson: '1KiB' } },
+      config: { store: { url: storeUrl(await store.empty(t)) }, automations: { storePerPerson: '1KiB' } },
     });
     const admin = runCaller(() => gateway, gateway.basicFor('admin'));
     const automation = await admin.automation('little', [{ little: { set: { out: 1 } } }]);

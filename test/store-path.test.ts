@@ -28,6 +28,6 @@ test('a store below a path where no directory can be made stops the start with a
     writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configuration));
     const ended = await command(['serve'], { directory });
     assert.equal(ended.code, 1, ended.stderr);
-    assert.match(ended.stderr, new RegExp(`did not start: .*/gateway\\S*\\.db cannot be made or written \\(${code}\\)`, 'u'));
+    assert.match(ended.stderr, new RegExp(`did not start: .*/gateway\\.db\\.lock cannot be made or written \\(${code}\\)`, 'u'));
   }
 });

@@ -10,7 +10,7 @@ import { until } from './support/until.ts';
 
 eachStore((store) => {
   test('an upgrade takes who stored a workflow from the audit log, and nothing runs of one without such a record', async (t) => {
-    const options = await store.fresh(t);
+    const options = await store.empty(t);
     let gateway = await startGateway(t, { config: { store: { url: storeUrl(options) } }, users: usersOf(stagePeople) });
     const { store: put, send, automation, start, reaches } = callersOf(() => gateway);
     const nothing = [{ only: { set: { a: 1 } } }];

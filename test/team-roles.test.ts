@@ -4,9 +4,9 @@ import { after, test } from 'node:test';
 import { parse } from 'yaml';
 import { assertProblem, callerIn, post } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { farSide, jsonReply } from './support/far-sides/far-side.ts';
-import { identityProvider } from './support/far-sides/identity-provider.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
+import { identityProvider } from './support/upstreams/identity-provider.ts';
+import { jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // docs/guides/team-roles.md: its configuration is pasted, and each cell of its table is tried.
 
@@ -31,7 +31,7 @@ const configuration = parse(pasted) as Pasted;
 const [entry] = configuration.access.oidc;
 assert.ok(entry);
 const { audience, groupNames } = entry;
-const [provider, far] = [await identityProvider({ after }), await farSide({ after })];
+const [provider, far] = [await identityProvider({ after }), await upstream({ after })];
 far.answer(() => jsonReply('{}'));
 const gateway = await startGateway(
   { after },

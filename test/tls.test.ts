@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,17 +10,17 @@ import { after, describe, type TestContext, test } from 'node:test';
 import type { SecureContextOptions } from 'node:tls';
 import { assertProblem, pointersOf, relay, responseOf, restCall, resultOf } from './support/callers/calls.ts';
 import type { Reply } from './support/callers/http-client.ts';
-import { createAuthority, selfSigned } from './support/far-sides/certificate.ts';
-import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
-import { type TlsFarSide, tlsFarSide } from './support/far-sides/tls-far-side.ts';
 import { command } from './support/gateway/command.ts';
 import { reloadWith } from './support/gateway/reloading.ts';
 import { configurationOf, type Gateway, startGateway, testPassword } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
 import type { Owner } from './support/owner.ts';
 import { temporaryFile } from './support/temporary-file.ts';
+import { createAuthority, selfSigned } from './support/upstreams/certificate.ts';
+import { type TlsUpstream, tlsUpstream } from './support/upstreams/tls-upstream.ts';
+import { httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
-// TLS towards far sides (docs/security.md, row 62): the gateway verifies every certificate and says in words what is wrong. Its
+// TLS towards upstreams (docs/security.md, row 62): the gateway verifies every certificate and says in words what is wrong. Its
 // certificates are in files, as an operator configures them. Then TLS of the gateway's own listener.
 
 const day = 86_400_000;
@@ -43,7 +45,7 @@ const kinds = ['nso', 'restconf', 'rest'] as const;
 const accept = 'application/json';
 const get = (uri: string): object => ({ uri, verb: 'GET', responseHeaders: false });
 
-/** Every way in which a caller can call this far side: restCall, and each route through an adapter of each kind. */
+/** Every way in which a caller can call this upstream: restCall, and each route through an adapter of each kind. */
 function calls(gateway: Gateway, url: string, adapter: string): readonly [string, () => Promise<Reply>][] {
   const params = { path: 'x', accept };
   const found: Record<string, () => Promise<Reply>> = {
@@ -69,47 +71,47 @@ function adaptersFor(adapter: string, url: string, more: object = { tls: { caFil
   return kinds.map((kind) => ({ name: `${kind} ${adapter}`, kind, url, auth: { type: 'none' }, ...more }));
 }
 
-/** Far sides that no call may reach, each with the words of the refusal. The gateway trusts `authority` alone. */
+/** Upstreams that no call may reach, each with the words of the refusal. The gateway trusts `authority` alone. */
 const faults: Record<
   string,
-  { readonly far: TlsFarSide | { readonly url: string; readonly requests: readonly unknown[] }; readonly says: RegExp }
+  { readonly far: TlsUpstream | { readonly url: string; readonly requests: readonly unknown[] }; readonly says: RegExp }
 > = {
   'has expired': {
-    far: await tlsFarSide(
+    far: await tlsUpstream(
       { after },
       authority.issue({ names: ['127.0.0.1'], notBefore: new Date(Date.now() - 9 * day), notAfter: new Date(Date.now() - day) }),
     ),
     says: /expired/u,
   },
   'is not valid yet': {
-    far: await tlsFarSide({ after }, authority.issue({ names: ['127.0.0.1'], notBefore: new Date(Date.now() + day) })),
+    far: await tlsUpstream({ after }, authority.issue({ names: ['127.0.0.1'], notBefore: new Date(Date.now() + day) })),
     says: /not valid yet/u,
   },
-  'is self-signed': { far: await tlsFarSide({ after }, pinned), says: /self-signed.*tls\.caFile/u },
+  'is self-signed': { far: await tlsUpstream({ after }, pinned), says: /self-signed.*tls\.caFile/u },
   'is for another name': {
-    far: await tlsFarSide({ after }, authority.issue({ names: ['other.example', '127.0.0.2'] })),
+    far: await tlsUpstream({ after }, authority.issue({ names: ['other.example', '127.0.0.2'] })),
     says: /wrong name.*127\.0\.0\.1/u,
   },
-  'names no host': { far: await tlsFarSide({ after }, authority.issue({})), says: /wrong name.*127\.0\.0\.1/u },
+  'names no host': { far: await tlsUpstream({ after }, authority.issue({})), says: /wrong name.*127\.0\.0\.1/u },
   'is from an unknown authority': {
-    far: await tlsFarSide({ after }, stranger.issue({ names: ['127.0.0.1'] })),
+    far: await tlsUpstream({ after }, stranger.issue({ names: ['127.0.0.1'] })),
     says: /unknown authority.*tls\.caFile/u,
   },
   'is from an unknown authority with the name of a known one': {
-    far: await tlsFarSide({ after }, createAuthority().issue({ names: ['127.0.0.1'] })),
+    far: await tlsUpstream({ after }, createAuthority().issue({ names: ['127.0.0.1'] })),
     says: /signature of its certificate is wrong|unknown authority/u,
   },
   'comes by TLS 1.1 at most': {
-    far: await tlsFarSide({ after }, { ...good, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' }),
+    far: await tlsUpstream({ after }, { ...good, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' }),
     says: /TLS 1\.2 and 1\.3/u,
   },
-  'is missing, since the far side speaks plain HTTP,': { far: await plainHttp(), says: /plain HTTP/u },
-  'is missing, since the far side closes the connection at the hello,': {
+  'is missing, since the upstream speaks plain HTTP,': { far: await plainHttp(), says: /plain HTTP/u },
+  'is missing, since the upstream closes the connection at the hello,': {
     far: await hangsUp(),
     says: /closed the connection during the handshake/u,
   },
   'comes with a request for a client certificate that is not configured (TLS 1.2)': {
-    far: await tlsFarSide({ after }, { ...good, ...wantsClientCertificate(), maxVersion: 'TLSv1.2' }),
+    far: await tlsUpstream({ after }, { ...good, ...wantsClientCertificate(), maxVersion: 'TLSv1.2' }),
     says: /client certificate/u,
   },
 };
@@ -119,7 +121,7 @@ function wantsClientCertificate(): object {
 }
 
 async function plainHttp(): Promise<{ readonly url: string; readonly requests: readonly unknown[] }> {
-  const far = await farSide({ after }, () => httpReply({ body: '{}' }));
+  const far = await upstream({ after }, () => httpReply({ body: '{}' }));
   // A server that reads a TLS hello as HTTP answers 400 and ends.
   far.onConnection((socket) => void socket.once('data', () => socket.end(httpReply({ status: 400 }))));
   return { url: `https://${far.authority}`, requests: far.requests };
@@ -134,10 +136,10 @@ async function hangsUp(): Promise<{ readonly url: string; readonly requests: rea
   return { url: `https://127.0.0.1:${address.port}`, requests: [] };
 }
 
-const sound = await tlsFarSide({ after }, good);
-const named = await tlsFarSide({ after }, authority.issue({ names: ['nso.example'] }));
-const strict12 = await tlsFarSide({ after }, { ...good, ...wantsClientCertificate(), maxVersion: 'TLSv1.2' });
-const strict13 = await tlsFarSide({ after }, { ...good, ...wantsClientCertificate(), minVersion: 'TLSv1.3' });
+const sound = await tlsUpstream({ after }, good);
+const named = await tlsUpstream({ after }, authority.issue({ names: ['nso.example'] }));
+const strict12 = await tlsUpstream({ after }, { ...good, ...wantsClientCertificate(), maxVersion: 'TLSv1.2' });
+const strict13 = await tlsUpstream({ after }, { ...good, ...wantsClientCertificate(), minVersion: 'TLSv1.3' });
 
 const gateway = await startGateway(
   { after },
@@ -219,7 +221,7 @@ describe('R62: a certificate that', () => {
   });
 
   test('is faulty behind a redirect is upstream-tls-failed as well, for any verb', async (t) => {
-    const far = await farSide(t, () => httpReply({ status: 307, headers: { Location: faults['has expired']?.far.url ?? '' } }));
+    const far = await upstream(t, () => httpReply({ status: 307, headers: { Location: faults['has expired']?.far.url ?? '' } }));
     for (const verb of ['GET', 'POST']) {
       const reply = await restCall(gateway, { uri: far.url, verb, responseHeaders: false, body: {} });
       assertTlsFailure(reply, /expired/u, verb);
@@ -245,7 +247,7 @@ describe('R62: a certificate that', () => {
   });
 });
 
-/** Fails unless the far side answered each of the calls. */
+/** Fails unless the upstream answered each of the calls. */
 function assertReached(made: ReturnType<typeof calls>): Promise<void> {
   return each(made, (reply, what) => {
     assert.equal(reply.status, 200, `${what}: ${reply.text}`);
@@ -271,7 +273,7 @@ describe('tls.caFile', () => {
   });
 
   test('may hold several authorities', async (t) => {
-    const others = await tlsFarSide(t, stranger.issue({ names: ['127.0.0.1'] }));
+    const others = await tlsUpstream(t, stranger.issue({ names: ['127.0.0.1'] }));
     const both = temporaryFile(t, 'both.pem', `# two of them\n${authority.cert}\n${stranger.cert}`);
     const own = await withTls({ caFile: both }, [
       ...adaptersFor('sound', sound.url, { tls: { caFile: both } }),
@@ -283,24 +285,24 @@ describe('tls.caFile', () => {
 
   test('may be the self-signed certificate itself, as its refusal advises', () => assertReached(throughAdapters('pinned')));
 
-  test('verifies a chain with an intermediate certificate that the far side sends; without it the refusal says so', async (t) => {
+  test('verifies a chain with an intermediate certificate that the upstream sends; without it the refusal says so', async (t) => {
     const intermediate = authority.subordinate('an intermediate');
     const leaf = intermediate.issue({ names: ['127.0.0.1'] });
-    const whole = await tlsFarSide(t, { cert: `${leaf.cert}${intermediate.cert}`, key: leaf.key });
+    const whole = await tlsUpstream(t, { cert: `${leaf.cert}${intermediate.cert}`, key: leaf.key });
     responseOf(await restCall(gateway, get(whole.url)));
-    const alone = await tlsFarSide(t, leaf);
+    const alone = await tlsUpstream(t, leaf);
     assertTlsFailure(await restCall(gateway, get(alone.url)), /unknown authority.*intermediate certificates/u, alone.url);
     assert.equal(alone.requests.length, 0);
   });
 
-  test('refuses an unknown certificate although the far side sends a known one after it', async (t) => {
-    const far = await tlsFarSide(t, { cert: `${foreignClient.cert}${good.cert}`, key: foreignClient.key });
+  test('refuses an unknown certificate although the upstream sends a known one after it', async (t) => {
+    const far = await tlsUpstream(t, { cert: `${foreignClient.cert}${good.cert}`, key: foreignClient.key });
     assertTlsFailure(await restCall(gateway, get(far.url)), /unknown authority|may not sign/u, far.url);
   });
 });
 
 describe('a client certificate', () => {
-  test('is sent to a far side that requests one, by TLS 1.2 and 1.3', async () => {
+  test('is sent to an upstream that requests one, by TLS 1.2 and 1.3', async () => {
     await assertReached(throughAdapters('known 1.2'));
     await assertReached(throughAdapters('known 1.3'));
     const own = await withTls({ caFile, ...clientFiles });
@@ -308,7 +310,7 @@ describe('a client certificate', () => {
   });
 
   test('of another authority is 502 upstream-tls-failed (TLS 1.2)', async () => {
-    // Node as a far side closes the connection without an alert.
+    // Node as an upstream closes the connection without an alert.
     const says = /client certificate|closed the connection during the handshake/u;
     await each(throughAdapters('foreign 1.2'), (reply, what) => assertTlsFailure(reply, says, what));
   });
@@ -321,7 +323,7 @@ describe('a client certificate', () => {
     assert.equal(strict13.requests.length, before);
   });
 
-  test('that a TLS 1.3 far side refuses without an alert is 502 for any route, and no action is sent twice', async () => {
+  test('that a TLS 1.3 upstream refuses without an alert is 502 for any route, and no action is sent twice', async () => {
     const before = { requests: strict13.requests.length, connections: strict13.connections };
     await each(throughAdapters('foreign 1.3'), (reply, what) => {
       assertProblem(reply, 502, what.startsWith('a query') ? 'upstream-closed' : 'outcome-unknown');
@@ -332,7 +334,7 @@ describe('a client certificate', () => {
   });
 
   for (const version of ['1_2', '1_3']) {
-    const name = `that a far side refuses by an alert is 502 that says so (openssl, TLS ${version})`;
+    const name = `that an upstream refuses by an alert is 502 that says so (openssl, TLS ${version})`;
     test(name, async (t) => {
       const port = await opensslServer(t, version);
       if (port === undefined) return t.skip('this machine has no openssl');
@@ -429,7 +431,7 @@ describe('tls.verify: false of an adapter', () => {
 });
 
 describe('R13: a Host header', () => {
-  test('of a restCall is 400 and never reaches the far side, so that the verified name stays', async () => {
+  test('of a restCall is 400 and never reaches the upstream, so that the verified name stays', async () => {
     const before = named.connections;
     for (const name of ['Host', 'host', 'hOsT']) {
       const call = { ...get(named.url), headers: { [name]: 'nso.example' } };
@@ -462,7 +464,7 @@ describe("the gateway's own listener with server.tls", async () => {
     const own = await start(t);
     let arrived = (): void => {};
     const calling = new Promise<void>((resolve) => (arrived = resolve));
-    const far = await farSide(t, async () => {
+    const far = await upstream(t, async () => {
       arrived();
       await lapse(1_500, 'the stop begins meanwhile');
       return jsonReply('{"a":1}');
@@ -598,7 +600,7 @@ function overTls(
   });
 }
 
-test('a far side with a sound certificate answers after all of these failures', async () => {
+test('an upstream with a sound certificate answers after all of these failures', async () => {
   assert.equal(responseOf(await restCall(gateway, get(sound.url))), '{"tls":true}');
   const reply = await relay(gateway, 'restAction', 'nso sound', { params: { path: 'x', accept }, body: {} });
   assert.equal(resultOf(reply), '{"tls":true}');

@@ -1,16 +1,18 @@
+// suite: waiting
+
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { relay, restCall } from './support/callers/calls.ts';
-import { createAuthority } from './support/far-sides/certificate.ts';
-import { type Collector, collector, type ReceivedSpan } from './support/far-sides/collector.ts';
-import { closedPort, farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
-import { tlsFarSide } from './support/far-sides/tls-far-side.ts';
 import { command } from './support/gateway/command.ts';
 import { configurationOf, type Gateway, startGateway, startGatewayProcess } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
 import type { Owner } from './support/owner.ts';
 import { temporaryFile } from './support/temporary-file.ts';
 import { until } from './support/until.ts';
+import { createAuthority } from './support/upstreams/certificate.ts';
+import { type Collector, collector, type ReceivedSpan } from './support/upstreams/collector.ts';
+import { tlsUpstream } from './support/upstreams/tls-upstream.ts';
+import { closedPort, httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 const owner = { after };
 const query = { params: { path: 'data/x?secret=hunter2&plain', accept: 'application/json' } };
@@ -32,7 +34,7 @@ function environment(receiver: Pick<Collector, 'url'>, more: Readonly<Record<str
   };
 }
 
-const far = await farSide(owner);
+const far = await upstream(owner);
 const adapters = [{ name: 'Local NSO', kind: 'nso', url: far.url, auth: { type: 'basic', username: 'gw', password: 'hunter4' } }];
 
 async function tracedGateway(
@@ -108,7 +110,7 @@ test('a query is a span of the request, its decision and its attempt, in the cal
   );
   assert.ok(BigInt(request.startTimeUnixNano) <= BigInt(decision.startTimeUnixNano));
   assert.ok(BigInt(attempt.endTimeUnixNano) >= BigInt(attempt.startTimeUnixNano));
-  // The far side gets the span id of the attempt as parent of its own spans.
+  // The upstream gets the span id of the attempt as parent of its own spans.
   assert.equal(far.request.header('traceparent'), `00-${traceId}-${attempt.spanId}-01`);
   assert.equal(far.request.header('tracestate'), undefined);
   const lines = (): readonly Record<string, unknown>[] =>
@@ -118,7 +120,7 @@ test('a query is a span of the request, its decision and its attempt, in the cal
   assert.equal(found()?.['traceId'], traceId);
 });
 
-test('each attempt of a repeated query has a span of its own, whose id the far side gets', { timeout: 60_000 }, async () => {
+test('each attempt of a repeated query has a span of its own, whose id the upstream gets', { timeout: 60_000 }, async () => {
   const { traceId, traceparent } = callersTrace();
   far.answer(() => (far.requests.length === 1 ? httpReply({ status: 503 }) : jsonReply('{}')));
   const reply = await relay(gateway, 'restQuery', 'Local NSO', query, { headers: { traceparent } });
@@ -155,7 +157,7 @@ test('a restCall that is redirected has a span for each hop', { timeout: 60_000 
   );
 });
 
-test('a traceparent among the headers of a restCall reaches the far side as written', { timeout: 60_000 }, async () => {
+test('a traceparent among the headers of a restCall reaches the upstream as written', { timeout: 60_000 }, async () => {
   const { traceId, traceparent } = callersTrace();
   far.answer(() => jsonReply('{}'));
   const own = callersTrace().traceparent;
@@ -217,7 +219,7 @@ test('the collector gets no password, no body and no value of a query string', (
   for (const { bytes } of receiver.requests) assert.doesNotMatch(bytes.toString('latin1'), /hunter\d|correct horse/u);
 });
 
-test('a trace without the sampled flag is not recorded, and the far side gets the flag unset', { timeout: 60_000 }, async () => {
+test('a trace without the sampled flag is not recorded, and the upstream gets the flag unset', { timeout: 60_000 }, async () => {
   far.answer(() => jsonReply('{}'));
   const { traceId, traceparent } = callersTrace('00');
   const after = callersTrace();
@@ -255,7 +257,7 @@ test('a collector with TLS gets spans where its certificate is of the authority 
   timeout: 60_000,
 }, async (t) => {
   const authority = createAuthority();
-  const collectorOverTls = await tlsFarSide(t, authority.issue({ names: ['127.0.0.1'] }));
+  const collectorOverTls = await tlsUpstream(t, authority.issue({ names: ['127.0.0.1'] }));
   const start = (ca: string): Promise<Gateway> =>
     startGateway(t, {
       environment: environment(

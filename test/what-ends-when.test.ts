@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
@@ -169,7 +171,7 @@ eachStore((store) => {
 
   if (store.dialect === 'sqlite') return;
   test('a logout at one gateway ends the stream of the token at another one, and no stream of another token', async (t) => {
-    const url = storeUrl(await store.fresh(t));
+    const url = storeUrl(await store.empty(t));
     const [one, other] = await Promise.all([
       startGateway(t, { config: { store: { url } } }),
       startGateway(t, { config: { store: { url } } }),

@@ -1,8 +1,11 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import type { Reply } from './support/callers/http-client.ts';
 import { basic, type Gateway, startGateway, testPassword, testRoles } from './support/gateway/start-gateway.ts';
+import { suiteOwner } from './support/owner.ts';
 import { usersOf } from './support/runs/run-people-stage.ts';
 import { until } from './support/until.ts';
 
@@ -17,7 +20,7 @@ const people = Object.fromEntries(
   ]),
 );
 const catalogue = '/automation_catalog';
-const closers: (() => unknown)[] = [];
+const owner = suiteOwner();
 let gateway: Gateway;
 
 interface Answer {
@@ -181,11 +184,8 @@ async function row(name: string, action: Action): Promise<string> {
 }
 
 before(async () => {
-  gateway = await startGateway({ after: (close) => void closers.unshift(close) }, { users: usersOf(people) });
+  gateway = await startGateway(owner, { users: usersOf(people) });
   for (const kind of ['own', 'theirs'] as const) await workflow(kind, kind);
-});
-after(async () => {
-  for (const close of closers) await close();
 });
 
 const page = readFileSync(new URL('../docs/security.md', import.meta.url), 'utf8');

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
-import { farSide, httpReply, jsonReply } from './support/far-sides/far-side.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 import { lapse } from './support/lapse.ts';
 import { runCaller, type SeenRun, type TaskDocument } from './support/runs/run-caller.ts';
 import { until } from './support/until.ts';
+import { httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts';
 
 // Small workflows that once meant something else than their writers thought: docs/reference/workflows.md.
 
-const far = await farSide({ after });
+const far = await upstream({ after });
 const gateway = await startGateway(
   { after },
   {

@@ -321,6 +321,26 @@ eachStore((store) => {
   });
 });
 
+test('the language has an entity tag, and a caller that has it gets 304', async (t) => {
+  const gateway = await startGateway(t);
+  const target = `${path}/language`;
+  const reply = await call(gateway, { target, role: 'readonly' });
+  assert.equal(reply.status, 200, reply.text);
+  const { tasks, functions, variables, errors } = reply.json() as Readonly<
+    Record<'tasks' | 'functions' | 'variables', readonly { readonly name: string }[]>
+  > & { readonly errors: readonly string[] };
+  assert.deepEqual(
+    [tasks, functions, variables].map((list) => list.some(({ name }) => ['switch', 'restCall', '$context'].includes(name))),
+    [true, true, true],
+  );
+  assert.ok(errors.includes('urn:orchestration-gateway:errors:outcome-unknown'));
+  const tag = reply.header('etag') ?? '';
+  assert.match(tag, /^"[^"]+"$/u);
+  const again = await call(gateway, { target, role: 'other', headers: { 'If-None-Match': tag } });
+  assert.deepEqual([again.status, again.text, again.header('etag')], [304, '', tag]);
+  assertProblem(await gateway.send({ method: 'GET', target }), 401, 'unauthenticated');
+});
+
 function gatewayOn(store: TestStore, owner: Owner): Promise<Gateway> {
-  return store.fresh(owner).then((fresh) => startGateway(owner, { config: { store: { url: storeUrl(fresh) } } }));
+  return store.empty(owner).then((fresh) => startGateway(owner, { config: { store: { url: storeUrl(fresh) } } }));
 }

@@ -3,7 +3,7 @@
  *
  *   npm run conformance -- DIRECTORY      the folder `ctk` of github.com/serverlessworkflow/specification
  *
- * A far side on loopback answers for the hosts that the kit calls. Exits with 1 where a scenario fails.
+ * An upstream on loopback answers for the hosts that the kit calls. Exits with 1 where a scenario fails.
  */
 
 import { type Gateway, startGateway } from '../test/support/gateway/start-gateway.ts';
@@ -50,7 +50,7 @@ async function problemsOf(scenario: Scenario, index: number): Promise<readonly s
 async function resultOf({ definition, input }: Scenario, index: number): Promise<RunResult | string> {
   const stored = await post(gateway, '/automation_catalog/workflows', redirected(definition, far), 'application/yaml');
   if (stored.status !== 201) return `the workflow was refused: ${stored.text}`;
-  const { id } = stored.json() as { readonly id: string };
+  const { id, version } = stored.json() as { readonly id: string; readonly version: string };
   const automation = JSON.stringify({ name: `Scenario ${index}`, data: { workflowId: id } });
   const created = await post(gateway, '/automation_catalog/automations', automation);
   if (created.status !== 201) return `the automation was refused: ${created.text}`;
@@ -65,9 +65,9 @@ async function resultOf({ definition, input }: Scenario, index: number): Promise
     return ['completed', 'faulted', 'cancelled', 'suspended'].includes(result.status);
   });
   const tasks = await gateway.send({ role: 'admin', target: `/runs/${run}/tasks?limit=100` });
-  // Scenarios of the kit share names of workflows.
-  await gateway.send({ role: 'admin', method: 'DELETE', target: `/automation_catalog/automations/${_id}` });
-  await gateway.send({ role: 'admin', method: 'DELETE', target: `/automation_catalog/workflows/${id}` });
+  // Scenarios of the kit share names and versions of workflows.
+  for (const target of [`automations/${_id}`, `workflows/${id}`, `workflows/${id}?version=${version}&tombstone=true`])
+    await gateway.send({ role: 'admin', method: 'DELETE', target: `/automation_catalog/${target}` });
   return { ...result, tasks: (tasks.json() as { readonly list: RunResult['tasks'] }).list };
 }
 

@@ -1,16 +1,24 @@
 /**
  * Runs the tests.
  *
- *   npm test             without the files of the list `long`: less than four minutes
+ *   npm test             without the long files of test/: less than four minutes
  *   npm run test:all     everything: CI runs this
- *   npm run test:unit    the tests of src/, client/, console/, demo/ and tools/ on SQLite, without the list `longUnits`: half a minute
+ *   npm run test:packages  makes the packages, and runs the tests that install them
+ *   npm run test:unit    the files of src/, client/, console/, demo/ and tools/ that are not long, on SQLite: half a minute
+ *
+ * The first line of a test file may mark it, as in `// suite: long, waiting`:
+ *
+ *   long       it drives programs other than Node.js and PostgreSQL, reaches limits of time and memory, makes faults in rounds, or tries
+ *              every combination
+ *   waiting    it mostly waits: it begins before the others, which then fill the waits
+ *   alone      it measures its process, so it has one of its own
  *
  * A few processes share the test files: each takes the next one when it has finished one. So a process compiles each module once for
  * all of its files. Exits with 1 where a test fails.
  */
-import { fork } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { glob } from 'node:fs/promises';
+import { glob, readFile } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -18,93 +26,18 @@ import { builtProgram } from './built-program.ts';
 import type { FileEnd, NextFile } from './test-process.ts';
 
 const { values } = parseArgs({
-  options: { unit: { type: 'boolean', default: false }, all: { type: 'boolean', default: false } },
+  options: {
+    unit: { type: 'boolean', default: false },
+    all: { type: 'boolean', default: false },
+    packages: { type: 'boolean', default: false },
+  },
 });
 /** Random histories that `test/involved-histories.test.ts` plays on each store. */
 if (values.all) process.env['HISTORIES'] ??= '25';
 /** Tests of units start no gateway, except in their own process. */
-if (!values.unit) process.env['TESTED_PROGRAM'] = await builtProgram();
-/** These files measure their process, so each has one of its own. */
-const alone = ['src/database/sqlite-memory.test.ts', 'test/node-contract.test.ts'].filter(
-  (file) => !values.unit || file.startsWith('src/'),
-);
-/**
- * `npm test` leaves these out. They drive programs other than Node.js and PostgreSQL, or make faults and overload in rounds, or try every
- * combination. They begin first, because many of them take longest.
- */
-const long = [
-  'test/run-faults.test.ts',
-  'test/catalogue-crashes.test.ts',
-  'test/browser/**/*.test.ts',
-  'test/claims-model.test.ts',
-  'test/outside-clients.test.ts',
-  'test/command-line.test.ts',
-  'test/command-line-catalogue.test.ts',
-  'test/catalogue-gateways.test.ts',
-  'test/catalogue-load-balancer.test.ts',
-  'test/catalogue-disk.test.ts',
-  'test/audit-crashes.test.ts',
-  'test/architecture.test.ts',
-  'test/nginx.test.ts',
-  'test/service-unit.test.ts',
-  'test/limits.test.ts',
-  'test/proxies.test.ts',
-  'test/approval-matrix.test.ts',
-  'test/tls.test.ts',
-  'test/never-twice.test.ts',
-  'test/audit-flood.test.ts',
-  'test/store-faults.test.ts',
-  'test/memory.test.ts',
-  'test/run-telemetry.test.ts',
-  'test/drain.test.ts',
-  'test/audit-list.test.ts',
-  'test/run-crashes.test.ts',
-  'test/involved-histories.test.ts',
-  'test/who-may-what.test.ts',
-  'test/what-ends-when.test.ts',
-];
-/**
- * `npm run test:unit` leaves these out. They reach limits of time and memory, damage or fill stores, compare random documents, or start
- * commands.
- */
-const longUnits = [
-  'src/access/hostile-tokens.test.ts',
-  'src/access/login-throttle.test.ts',
-  'src/audit/audit-pruning.test.ts',
-  'src/automations/run-facts.test.ts',
-  'src/cli/cli.test.ts',
-  'src/config/config-text.test.ts',
-  'src/database/database.test.ts',
-  'src/notifications/notifier.test.ts',
-  'src/outbound/reply-reader.test.ts',
-  'src/workflows/expression-pool.test.ts',
-  'src/workflows/reader/jq-source.test.ts',
-  'src/workflows/reading-threads.test.ts',
-  'src/workflows/schema-threads.test.ts',
-  'src/workflows/sdk-oracle.test.ts',
-];
-/** Files that wait for time limits of half a minute, or take as long. They begin before the others, which then fill the waits. */
-const waiting = [
-  'src/runs/run-engine.test.ts',
-  'src/runs/tasks/call-tasks.test.ts',
-  'test/lost-documents.test.ts',
-  'test/run-people.test.ts',
-  'test/store-limits.test.ts',
-  'test/approval-runs.test.ts',
-  'test/approvals.test.ts',
-  'test/notifications.test.ts',
-  'test/hostile-callers.test.ts',
-  'test/late-callers.test.ts',
-  'test/audit-outcomes.test.ts',
-  'src/notifications/notifier.test.ts',
-  'test/automations-transfer.test.ts',
-  'test/adapter-breaker.test.ts',
-  'test/begun-replies.test.ts',
-  'test/adapter-credentials.test.ts',
-  'test/traces.test.ts',
-  'test/hostile-far-sides.test.ts',
-  'test/schedules.test.ts',
-];
+if (!values.unit && !values.packages) process.env['TESTED_PROGRAM'] = await builtProgram();
+/** The tests of packages wait for it, and the others run meanwhile. */
+const packagesMade = values.all || values.packages ? makePackages() : Promise.resolve();
 /** Processes at the same time: more than the machine has processors, since many tests wait. */
 const concurrency = 6;
 /** Milliseconds: a process that something keeps alive after its tests is killed, and counts as failed. */
@@ -116,6 +49,7 @@ interface FileCost {
   readonly seconds: number;
 }
 
+const packageTests = 'test/packages/';
 const costs: FileCost[] = [];
 const total = { passed: 0, failed: 0, skipped: 0 };
 /** What the failed processes wrote of their failures: it is printed at the end, where a person looks first. */
@@ -170,13 +104,26 @@ function storesOf(file = ''): NextFile['stores'] {
   return values.all || file.startsWith('test/') ? 'every' : 'sqlite';
 }
 
-const units = ['src', 'client/src', 'console/src', 'demo', 'tools'].map((folder) => `${folder}/**/*.test.ts`);
-const files = await filesInOrder();
+const marks = ['long', 'waiting', 'alone'] as const;
+type Mark = (typeof marks)[number];
+
+interface TestFile {
+  readonly file: string;
+  readonly marks: readonly Mark[];
+}
+
+const chosen = (await testFiles()).filter((one) => !isLeftOut(one));
+const alone = chosen.filter((one) => one.marks.includes('alone')).map(({ file }) => file);
+const shared = chosen.filter((one) => !one.marks.includes('alone'));
+const files = shared.toSorted((one, other) => placeOf(one) - placeOf(other)).map(({ file }) => file);
 await Promise.all([
   ...Array.from({ length: concurrency - 1 }, () => runProcess(() => files.shift())),
   // In the place of one process, one after the other.
   (async () => {
-    for (const file of alone) await runProcess(takes([file]));
+    for (const file of alone) {
+      if (file.startsWith(packageTests)) await packagesMade;
+      await runProcess(takes([file]));
+    }
     await runProcess(() => files.shift());
   })(),
 ]);
@@ -186,25 +133,41 @@ for (const failure of failures) console.log(failure);
 console.log(`\nall tests: ${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 if (total.failed > 0 || total.passed === 0) process.exitCode = 1;
 
+/** Makes all packages with little compression. A test of a package that could not be made says what is missing, or fails. */
+async function makePackages(): Promise<void> {
+  process.env['TESTED_PACKAGES'] = resolve('dist/packages');
+  const child = spawn(process.execPath, ['tools/package.ts', '--quick'], { stdio: 'inherit' });
+  await once(child, 'close');
+}
+
 function takes(given: readonly string[]): () => string | undefined {
   const rest = [...given];
   return () => rest.shift();
 }
 
-async function filesInOrder(): Promise<string[]> {
-  const filesOf = async (patterns: readonly string[]): Promise<readonly string[]> =>
-    (await Promise.all(patterns.map((pattern) => Array.fromAsync(glob(pattern))))).flatMap((found) => {
-      if (found.length === 0) throw new Error('A list of tools/run-tests.ts names a file that does not exist.');
-      return found.toSorted();
-    });
-  const begin = values.unit ? waiting.filter((file) => file.startsWith('src/')) : waiting;
-  const others = values.unit ? [] : ['test/**/*.test.ts', 'bench/*.test.ts'];
-  const found = await filesOf([...(values.all ? long : []), ...begin, ...units, ...others]);
-  const left = new Set([...alone, ...(await filesOf(leftOut()))]);
-  return [...new Set(found)].filter((file) => !left.has(file));
+/** Every test file of this run, also those that it leaves out. */
+async function testFiles(): Promise<readonly TestFile[]> {
+  const units = ['src', 'client/src', 'console/src', 'demo', 'tools'].map((folder) => `${folder}/**/*.test.ts`);
+  const patterns = values.unit ? units : [...units, 'test/**/*.test.ts', 'bench/*.test.ts'];
+  const found = await Promise.all(patterns.map((pattern) => Array.fromAsync(glob(pattern))));
+  return Promise.all(found.flatMap((some) => some.toSorted()).map(async (file) => ({ file, marks: await marksOf(file) })));
 }
 
-function leftOut(): readonly string[] {
-  if (values.all) return [];
-  return values.unit ? longUnits : long;
+async function marksOf(file: string): Promise<readonly Mark[]> {
+  const [, named] = /^\/\/ suite: (.+)/u.exec(await readFile(file, 'utf8')) ?? [];
+  const words = named?.split(', ') ?? [];
+  const unknown = words.find((word) => !marks.some((mark) => mark === word));
+  if (unknown !== undefined) throw new Error(`${file} has the mark "${unknown}"; there are ${marks.join(', ')}`);
+  return marks.filter((mark) => words.includes(mark));
+}
+
+function isLeftOut({ file, marks: own }: TestFile): boolean {
+  if (values.packages) return !file.startsWith(packageTests);
+  return !values.all && own.includes('long') && (values.unit || file.startsWith('test/'));
+}
+
+/** Where files begin: the long ones first, because many of them take longest. `npm test` has few of them, which are short. */
+function placeOf({ marks: own }: TestFile): number {
+  if (values.all && own.includes('long')) return 0;
+  return own.includes('waiting') ? 1 : 2;
 }

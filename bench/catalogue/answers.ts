@@ -1,6 +1,6 @@
-import type { AutomationStore } from '../../src/automations/automation-store.ts';
 import type { ListOptions } from '../../src/automations/list-options.ts';
-import { median } from '../statistics.ts';
+import type { AutomationStore } from '../../src/automations/store/automation-store.ts';
+import { median } from '../figures.ts';
 import { type Block, costOf, timesOf } from './measure.ts';
 import { type Question, questions, type Viewer, viewers } from './questions.ts';
 

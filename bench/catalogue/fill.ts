@@ -1,5 +1,6 @@
-import { importAutomations } from '../../src/automations/automation-import.ts';
-import type { AutomationStore } from '../../src/automations/automation-store.ts';
+import type { AutomationStore } from '../../src/automations/store/automation-store.ts';
+import { importAutomations } from '../../src/automations/transfer/import-automations.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { documentOf, type GroupLists } from './documents.ts';
 import { type Cost, costOf } from './measure.ts';
 
@@ -14,18 +15,16 @@ interface FillOptions {
 }
 
 /** Fills an empty store with NDJSON, 20,000 documents an import. Resolves with the cost of each import. */
-export async function fill(
-  store: AutomationStore,
-  { documents, lists, interruption, onImported }: FillOptions,
-): Promise<readonly Cost[]> {
+export async function fill(store: AutomationStore, { documents, lists, onImported }: FillOptions): Promise<readonly Cost[]> {
   const costs: Cost[] = [];
   for (let first = 0; first < documents; first += importedAtOnce) {
     const behind = Math.min(documents, first + importedAtOnce);
     const { cost } = await costOf(() =>
       importAutomations({
         store,
+        clock: systemClock,
         source: linesOf({ first, behind, lists }),
-        interruption,
+        importer: { id: 'bench', username: 'bench' },
       }),
     );
     costs.push(cost);

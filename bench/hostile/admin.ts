@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import type { Owner } from '../../test/support/owner.ts';
+import { quantile } from '../figures.ts';
 import { pacedLoad } from '../paced-load.ts';
 import type { GatewaySide } from '../runs/gateway-side.ts';
-import { quantile } from '../statistics.ts';
 
 /** What the admin saw in a time. */
 export interface AdminFigures {
@@ -13,7 +13,7 @@ export interface AdminFigures {
   readonly all: Latency;
   readonly queries: Latency;
   readonly actions: Latency;
-  /** The p99 of calls straight to the far side: how much of a p99 is the machine's. */
+  /** The p99 of calls straight to the upstream: how much of a p99 is the machine's. */
   readonly straightP99: number;
   /** Number of replies other than 2xx by status; 0: no reply. */
   readonly refused: readonly string[];

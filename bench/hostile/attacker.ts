@@ -1,10 +1,10 @@
 /**
- * The process of the hostile user, with its far side. It says the address of the far side over IPC and gets a `HostileOrder`. It prepares its
+ * The process of the hostile user, with its upstream. It says the address of the upstream over IPC and gets a `HostileOrder`. It prepares its
  * automations, says that it begins, and calls flat out until the next message. Then it says its `HostileCounts` and ends.
  */
 import { once } from 'node:events';
 import { Pool } from 'undici';
-import { hostileFarSide } from './far-side.ts';
+import { hostileUpstream } from './upstream.ts';
 import { hostileWorkflows } from './workflows.ts';
 
 export interface HostileOrder {
@@ -27,7 +27,7 @@ interface Attack {
 const connections = 2;
 
 process.on('disconnect', () => process.exit());
-const far = await hostileFarSide();
+const far = await hostileUpstream();
 const asked = once(process, 'message') as Promise<[HostileOrder]>;
 process.send?.(far);
 const [{ port, token }] = await asked;

@@ -8,7 +8,7 @@ function forever(task: object): Tasks {
   return [{ turn: { ...caught, then: 'turn' } }];
 }
 
-/** The tasks that the hostile user runs, by name. `far`: the address of its own far side. */
+/** The tasks that the hostile user runs, by name. `far`: the address of its own upstream. */
 export function hostileWorkflows(far: string): Readonly<Record<string, Tasks>> {
   const jq = (expression: string): string => `\${ ${expression} }`;
   const raised = { type: 'https://example.net/a', status: 400, title: jq('"x" * 1000000'), detail: jq('"x" * 1000000') };

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { endedRuns, type RunsStore, startRun } from './gateway-side.ts';
+import { type RunsStore, runsOfGateway, startRun } from './gateway-side.ts';
 
 export interface BusyOrder {
   readonly port: number;
@@ -28,16 +28,16 @@ const stopping = new AbortController();
 process.once('message', () => stopping.abort());
 
 // The end of the process closes the connections.
-const ended = await endedRuns({ after: () => {} }, store);
+const stored = await runsOfGateway({ after: () => {} }, store);
 const pool = new Pool(`http://127.0.0.1:${port}`, { connections: runs });
 
-let created = await ended();
+let created = await stored.ended();
 process.send?.('begun');
 while (!stopping.signal.aborted) {
-  const missing = runs - (created - (await ended()));
+  const missing = runs - (created - (await stored.ended()));
   await Promise.all(Array.from({ length: missing }, () => startRun({ pool, token }, automation)));
   created += missing;
   await sleep(interval);
 }
-while ((await ended()) < created) await sleep(interval);
+while ((await stored.ended()) < created) await sleep(interval);
 process.exit();

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TimedFarSide } from './far-side.ts';
 import type { Side } from './side.ts';
+import type { TimedUpstream } from './upstream.ts';
 
-/** Milliseconds from the asking for a run until its first call reaches the far side, for each of `count` runs, one at a time. */
-export async function firstCalls(side: Side, far: TimedFarSide, count: number): Promise<readonly number[]> {
+/** Milliseconds from the asking for a run until its first call reaches the upstream, for each of `count` runs, one at a time. */
+export async function firstCalls(side: Side, far: TimedUpstream, count: number): Promise<readonly number[]> {
   const times: number[] = [];
   // The first one compiles code.
   for (let index = 0; index <= count; index += 1) {
@@ -20,7 +20,7 @@ export async function firstCalls(side: Side, far: TimedFarSide, count: number): 
 }
 
 /** Milliseconds from SIGKILL of the process whose call is in flight until another process on the store makes the call again. */
-export async function takeover(side: Side, far: TimedFarSide): Promise<number> {
+export async function takeover(side: Side, far: TimedUpstream): Promise<number> {
   const before = await side.ended();
   far.hold();
   const first = far.next();

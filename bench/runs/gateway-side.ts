@@ -9,7 +9,7 @@ import { start, temporaryDirectory } from '../speed/child.ts';
 import { tokenOf } from '../speed/subjects.ts';
 import { input, type JobName, tasksOf } from './jobs.ts';
 import { creators, type Order, type Side, tasks } from './side.ts';
-import { type OwnServer, runCounter } from './stored-runs.ts';
+import { type OwnServer, type StoredRuns, storedRuns } from './stored-runs.ts';
 
 export interface GatewaySide extends Side {
   readonly port: number;
@@ -25,9 +25,9 @@ export interface GatewaySide extends Side {
 /** Where the gateway has its runs: a server, or the path of a SQLite file. */
 export type RunsStore = OwnServer | string;
 
-/** Counts the runs of a gateway that ended well. */
-export function endedRuns(owner: Owner, store: RunsStore): Promise<() => Promise<number>> {
-  return runCounter(owner, {
+/** The runs of a gateway. */
+export function runsOfGateway(owner: Owner, store: RunsStore): Promise<StoredRuns> {
+  return storedRuns(owner, {
     store,
     good: `select count(*) from run where status = 'completed'`,
     bad: `select count(*) from run where status in ('faulted', 'cancelled', 'suspended')`,
@@ -37,21 +37,23 @@ export function endedRuns(owner: Owner, store: RunsStore): Promise<() => Promise
 interface GatewaySideOptions {
   /** Undefined: a new SQLite file. */
   readonly server: OwnServer | undefined;
-  /** `http://127.0.0.1:PORT` of each far side. */
+  /** `http://127.0.0.1:PORT` of each upstream. */
   readonly far: readonly string[];
   /** Added to the users of `configurationOf`. */
   readonly users?: readonly Readonly<Record<string, unknown>>[];
   /** Arguments for Node itself. */
   readonly nodeArguments?: readonly string[];
+  /** Whether it keeps what tasks get and give. Default: true. */
+  readonly taskData?: boolean;
 }
 
 /** The gateway with its defaults, and an adapter instance `Bench`. Runs are started over HTTP, by 32 callers with a token. */
 export async function gatewaySide(owner: Owner, options: GatewaySideOptions): Promise<GatewaySide> {
-  const { server, far, users = [], nodeArguments = [] } = options;
+  const { server, far, users = [], nodeArguments = [], taskData = true } = options;
   const directory = temporaryDirectory(owner);
   const config = {
     outbound: { allow: far.map((url) => new URL(url).host) },
-    automations: { tasks },
+    automations: { tasks, taskData },
     store: { url: server?.url ?? 'sqlite:./gateway.db' },
   };
   const adapters = [{ name: 'Bench', kind: 'rest', url: far[0], concurrency: 64 }];
@@ -80,7 +82,7 @@ export async function gatewaySide(owner: Owner, options: GatewaySideOptions): Pr
   };
   const begin = (id: string): Promise<void> => startRun(running, id);
   const store = server ?? join(directory, 'gateway.audit.db');
-  const ended = await endedRuns(owner, store);
+  const stored = await runsOfGateway(owner, store);
   return {
     name: 'gateway',
     serverPid: server?.pid,
@@ -96,7 +98,7 @@ export async function gatewaySide(owner: Owner, options: GatewaySideOptions): Pr
     store,
     automation,
     start: begin,
-    ended,
+    ...stored,
     async create({ job, count, far: url }: Order) {
       const id = await automationOf(job, url);
       let left = count;

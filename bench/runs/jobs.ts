@@ -1,6 +1,6 @@
 /**
- * What a run does: three steps. `values`: each computes a value from the one before. `reads`: each is a GET to the far side.
- * `changes`: each is a POST to the far side.
+ * What a run does: three steps. `values`: each computes a value from the one before. `reads`: each is a GET to the upstream.
+ * `changes`: each is a POST to the upstream.
  */
 export const jobNames = ['values', 'reads', 'changes'] as const;
 export type JobName = (typeof jobNames)[number];
@@ -21,7 +21,7 @@ export function stepsOf(job: JobName, far: string): readonly ((before: Value) =>
   const call = job === 'reads' ? () => fetch(`${far}/status`) : () => fetch(`${far}/status`, changing);
   const step = async (): Promise<Value> => {
     const reply = await call();
-    if (reply.status !== 200) throw new Error(`the far side answered ${reply.status}`);
+    if (reply.status !== 200) throw new Error(`the upstream answered ${reply.status}`);
     return (await reply.json()) as Value;
   };
   return [step, step, step];

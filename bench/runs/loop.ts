@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Owner } from '../../test/support/owner.ts';
 import { mebibytes, processorSeconds } from '../process-tree.ts';
 import { table } from '../speed/report.ts';
-import { timedFarSide } from './far-side.ts';
 import { gatewaySide } from './gateway-side.ts';
+import { timedUpstream } from './upstream.ts';
 
 /** Turns of the loop at which memory is read. */
 const places = [1_000, 2_500, 5_000, 7_500, 10_000] as const;
@@ -12,7 +12,7 @@ const markOfLoop = 32;
 
 /** One run with a `for` of so many queries, in a gateway of its own: its memory does not grow with the turns. */
 export async function loopMemory(owner: Owner): Promise<string> {
-  const far = await timedFarSide(owner);
+  const far = await timedUpstream(owner);
   const side = await gatewaySide(owner, { server: undefined, far: [far.url] });
   const turns = places.at(-1) ?? 0;
   const query = { call: 'http', with: { method: 'get', endpoint: `${far.url}/status` } };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Owner } from '../../test/support/owner.ts';
 import { temporaryDirectory } from '../speed/child.ts';
 import type { Side } from './side.ts';
-import { type OwnServer, runCounter } from './stored-runs.ts';
+import { type OwnServer, storedRuns } from './stored-runs.ts';
 
 /** Another engine of runs. */
 interface Peer {
@@ -43,7 +43,18 @@ const pgBoss: Peer = {
   }),
 };
 
-export const peers: readonly Peer[] = [openWorkflow, pgBoss];
+const dbos: Peer = {
+  name: 'DBOS',
+  module: '@dbos-inc/dbos-sdk',
+  program: 'dbos.ts',
+  stores: ['postgres'],
+  counts: () => ({
+    good: `select count(*) from dbos.workflow_status where status = 'SUCCESS'`,
+    bad: `select count(*) from dbos.workflow_status where status not in ('SUCCESS', 'PENDING', 'ENQUEUED')`,
+  }),
+};
+
+export const peers: readonly Peer[] = [dbos, openWorkflow, pgBoss];
 
 interface PeerSideOptions {
   /** Undefined: a new SQLite file. */
@@ -54,15 +65,16 @@ interface PeerSideOptions {
 export async function peerSide(owner: Owner, peer: Peer, { server }: PeerSideOptions): Promise<Side> {
   const directory = temporaryDirectory(owner);
   const file = join(directory, 'runs.db');
-  let child = await started(owner, peer, server?.url ?? `sqlite:${file}`);
-  const ended = await runCounter(owner, { store: server ?? file, ...peer.counts(server === undefined ? 'sqlite' : 'postgres') });
+  const start = (): Promise<ChildProcess> => startPeer(owner, { ...peer, argument: server?.url ?? `sqlite:${file}` });
+  let child = await start();
+  const stored = await storedRuns(owner, { store: server ?? file, ...peer.counts(server === undefined ? 'sqlite' : 'postgres') });
   return {
     name: peer.name,
     serverPid: server?.pid,
     get pid() {
       return child.pid ?? 0;
     },
-    ended,
+    ...stored,
     async create(order) {
       const answer = once(child, 'message', { signal: AbortSignal.timeout(300_000) });
       child.send(order);
@@ -73,13 +85,22 @@ export async function peerSide(owner: Owner, peer: Peer, { server }: PeerSideOpt
       const gone = once(child, 'exit');
       child.kill('SIGKILL');
       await gone;
-      child = await started(owner, peer, server?.url ?? `sqlite:${file}`);
+      child = await start();
     },
   };
 }
 
-async function started(owner: Owner, { name, program }: Peer, store: string): Promise<ChildProcess> {
-  const child = fork(join(import.meta.dirname, program), [store], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+interface PeerProgram extends Pick<Peer, 'name' | 'program'> {
+  readonly argument: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Starts a program of this folder, and waits until it says that it is ready. */
+export async function startPeer(owner: Owner, { name, program, argument, environment = {} }: PeerProgram): Promise<ChildProcess> {
+  const child = fork(join(import.meta.dirname, program), [argument], {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
   owner.after(() => void child.kill('SIGKILL'));
   const ended = once(child, 'exit').then(() => {
     throw new Error(`${name} ended before it was ready`);

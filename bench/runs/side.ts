@@ -1,4 +1,5 @@
 import type { JobName } from './jobs.ts';
+import type { StoreUse } from './stored-runs.ts';
 
 /** Runs that one of the engines does at once, which is the default of the gateway. */
 export const tasks = 32;
@@ -8,7 +9,7 @@ export const creators = 32;
 export interface Order {
   readonly job: JobName;
   readonly count: number;
-  /** `http://127.0.0.1:PORT` of the far side. */
+  /** `http://127.0.0.1:PORT` of the upstream. */
   readonly far: string;
 }
 
@@ -16,12 +17,16 @@ export interface Order {
 export interface Side {
   readonly name: string;
   readonly pid: number;
-  /** The first process of its PostgreSQL server; undefined on SQLite. */
+  /** The first process of its server; undefined on SQLite. */
   readonly serverPid: number | undefined;
+  /** The server belongs to the engine: its memory counts. */
+  readonly hasOwnServer?: true;
   /** Creates runs, `creators` at a time. Resolves once all are created. */
   create(order: Order): Promise<void>;
   /** Runs in the store that ended well. Throws where a run failed. */
   ended(): Promise<number>;
+  /** What its store holds and has done; absent where the store cannot be asked. */
+  use?(): Promise<StoreUse>;
   /** Ends the process with SIGKILL and starts another one on the store. */
   replace(): Promise<void>;
 }

@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from '../figures.ts';
 import { processorSeconds } from '../process-tree.ts';
-import type { Surroundings } from '../speed/far-side.ts';
-import { median } from '../statistics.ts';
+import type { Surroundings } from '../speed/answering-upstream.ts';
 import type { JobName } from './jobs.ts';
 import { finish, type Side } from './side.ts';
+import type { StoreUse } from './stored-runs.ts';
 
 interface Measurement {
   readonly runsASecond: number;
   /** Microseconds of processor time a run, of the process of the side. */
   readonly cost: number;
-  /** The same of its PostgreSQL server; 0 on SQLite. */
+  /** The same of its server; 0 on SQLite. */
   readonly serverCost: number;
 }
 
@@ -18,7 +19,10 @@ export interface SideFigures extends Measurement {
   readonly name: string;
   /** Median of the ratios of the gateway to this side, each of one round. */
   readonly throughputRatio: number;
+  /** With the servers. */
   readonly costRatio: number;
+  /** Of a run. */
+  readonly use: StoreUse | undefined;
 }
 
 interface TurnOptions {
@@ -38,6 +42,7 @@ export async function inTurns(
   { job, rounds, runs }: TurnOptions,
 ): Promise<readonly SideFigures[]> {
   const seen = sides.map((): Measurement[] => []);
+  const before = await usesOf(sides);
   // The first round compiles code.
   for (let round = 0; round <= rounds; round += 1) {
     const order = [...sides.entries()];
@@ -47,6 +52,7 @@ export async function inTurns(
     }
     process.stderr.write(`${job}: round ${round} of ${rounds}\n`);
   }
+  const after = await usesOf(sides);
   const [own = []] = seen;
   return sides.map(({ name }, index) => {
     const measurements = seen[index] ?? [];
@@ -59,9 +65,24 @@ export async function inTurns(
       cost: medianOf((one) => one.cost),
       serverCost: medianOf((one) => one.serverCost),
       throughputRatio: ratioOf((one) => one.runsASecond),
-      costRatio: ratioOf((one) => one.cost),
+      costRatio: ratioOf((one) => one.cost + one.serverCost),
+      use: useOfOne(before[index], after[index], (rounds + 1) * runs),
     };
   });
+}
+
+function usesOf(sides: readonly Side[]): Promise<readonly (StoreUse | undefined)[]> {
+  return Promise.all(sides.map(async (side) => await side.use?.()));
+}
+
+function useOfOne(before: StoreUse | undefined, after: StoreUse | undefined, runs: number): StoreUse | undefined {
+  if (before === undefined || after === undefined) return undefined;
+  const { transactions = Number.NaN, wal = Number.NaN } = before;
+  return {
+    bytes: (after.bytes - before.bytes) / runs,
+    transactions: ((after.transactions ?? Number.NaN) - transactions) / runs,
+    wal: ((after.wal ?? Number.NaN) - wal) / runs,
+  };
 }
 
 async function measure(

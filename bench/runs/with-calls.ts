@@ -2,10 +2,10 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Pool } from 'undici';
 import type { Owner } from '../../test/support/owner.ts';
+import { median, quantile } from '../figures.ts';
 import { pacedLoad } from '../paced-load.ts';
-import { program } from '../speed/far-side.ts';
+import { program } from '../speed/answering-upstream.ts';
 import { table } from '../speed/report.ts';
-import { median, quantile } from '../statistics.ts';
 import type { BusyOrder } from './busy-runs.ts';
 import { type GatewaySide, gatewaySide } from './gateway-side.ts';
 import { tasksOf } from './jobs.ts';
@@ -20,9 +20,9 @@ interface BesideOptions {
 const perSecond = 150;
 /** Limit of the p99 next to runs, compared with that without. */
 const markOfCalls = 1.5;
-/** Calls a second straight to the far side: how much of a p99 is the machine's. */
+/** Calls a second straight to the upstream: how much of a p99 is the machine's. */
 const directPerSecond = 50;
-/** Runs that are under way at any moment, and the milliseconds that the far side takes for each of their queries. */
+/** Runs that are under way at any moment, and the milliseconds that the upstream takes for each of their queries. */
 const cases = [
   { name: 'no runs', runs: 0, wait: 0 },
   { name: 'one run after the other', runs: 1, wait: 0 },
@@ -97,7 +97,7 @@ function textOf(seen: readonly CaseFigures[], { rounds, seconds }: Pick<BesideOp
   ]);
   const missed = medians.filter(({ p99 }) => !(p99 / alone.p99 <= markOfCalls)).length;
   return [
-    `\`restQuery\` ${perSecond} times a second, ${seconds} s each, medians of ${rounds} rounds. Each run makes three queries. "Straight": ${directPerSecond} calls a second from the same caller to the far side, without the gateway. Their p99 shows how much the machine adds.`,
+    `\`restQuery\` ${perSecond} times a second, ${seconds} s each, medians of ${rounds} rounds. Each run makes three queries. "Straight": ${directPerSecond} calls a second from the same caller to the upstream, without the gateway. Their p99 shows how much the machine adds.`,
     table(['next to calls', 'runs/s', 'p50 ms', 'p99 ms', 'ratio of p99', 'straight p99 ms', 'ratio'], rows),
     `Mark: a p99 next to runs of at most ${markOfCalls} times that without. ${missed === 0 ? '**Reached.**' : `**Missed** in ${missed} of ${medians.length - 1} cases.`}`,
   ].join('\n\n');

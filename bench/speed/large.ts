@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Owner } from '../../test/support/owner.ts';
+import { median } from '../figures.ts';
 import { mebibytes, processorSeconds, resetHighWaterMark } from '../process-tree.ts';
-import { median } from '../statistics.ts';
-import { type Surroundings, startSurroundings } from './far-side.ts';
+import { type Surroundings, startSurroundings } from './answering-upstream.ts';
 import { table } from './report.ts';
 import type { Section, SectionOptions } from './section.ts';
 import { type Route, routes, type Subject, startBareRelay, startThisGateway } from './subjects.ts';
@@ -101,7 +101,7 @@ export async function large(owner: Owner, { mebibytes: size }: SectionOptions): 
   return {
     title: 'A large reply',
     text: [
-      `${size} MiB from the far side, ${rounds} times through each route of a new gateway, each followed by one through a bare relay that streams. Figures are medians. V8 compiles during one further reply before them, which counts only for memory. Memory is the greatest value.`,
+      `${size} MiB from the upstream, ${rounds} times through each route of a new gateway, each followed by one through a bare relay that streams. Figures are medians. V8 compiles during one further reply before them, which counts only for memory. Memory is the greatest value.`,
       table([...head, 'processor time a byte, ns', 'bare relay', 'ratio'], rows),
       `Marks: ${marks.memory} MiB over idle; ${marks.restCall} times the processor time for restCall and restAction, ${marks.restQuery} for restQuery. ${missed.length === 0 ? 'Reached.' : `**Not reached**: ${missed.join('; ')}.`}`,
     ].join('\n\n'),

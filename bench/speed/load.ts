@@ -2,7 +2,7 @@
  * The load, a process that takes orders over IPC. Each caller keeps one connection and calls again as soon as it has its reply, until the
  * time is over. Calls in flight then are waited for.
  */
-import { quantile } from '../statistics.ts';
+import { quantile } from '../figures.ts';
 import { type Caller, openCaller } from './caller.ts';
 
 export interface Order {

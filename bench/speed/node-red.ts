@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../test/support/far-sides/far-side.ts';
+import { freePort } from '../../test/support/upstreams/upstream.ts';
 import { start, temporaryDirectory } from './child.ts';
 import { missingModules, modules, versionOf } from './node-rivals.ts';
 import type { Rival } from './rival.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Owner } from '../../test/support/owner.ts';
-import { startSurroundings } from './far-side.ts';
+import { startSurroundings } from './answering-upstream.ts';
 import { type Route, startThisGateway } from './subjects.ts';
 
 /** Runs the gateway alone under load with V8's profiler, which writes a profile of each thread into `directory`. */

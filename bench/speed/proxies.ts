@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../test/support/far-sides/far-side.ts';
+import { freePort } from '../../test/support/upstreams/upstream.ts';
 import { start, temporaryDirectory } from './child.ts';
 import type { Rival } from './rival.ts';
 import { requestOf } from './subjects.ts';
@@ -12,7 +12,7 @@ function versionOf(command: string, option: string): string | undefined {
   return status === 0 ? (/\d+\.\d+\.\d+/u.exec(stdout + stderr)?.[0] ?? 'unknown') : undefined;
 }
 
-/** One worker, because the other relays are one process. Connections to the far side are kept, which is not nginx's default. */
+/** One worker, because the other relays are one process. Connections to the upstream are kept, which is not nginx's default. */
 function nginxConfiguration(port: number, upstream: string, directory: string): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${directory}/${name};`);
   return `daemon off; worker_processes 1; pid ${directory}/nginx.pid; error_log ${directory}/error.log;

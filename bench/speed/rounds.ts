@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from '../figures.ts';
 import { processorSeconds } from '../process-tree.ts';
-import { median } from '../statistics.ts';
-import type { Surroundings } from './far-side.ts';
+import type { Surroundings } from './answering-upstream.ts';
 import type { Served } from './load.ts';
 import type { Route, Subject } from './subjects.ts';
 

@@ -1,7 +1,7 @@
 import type { Owner } from '../../test/support/owner.ts';
+import { type Surroundings, startSurroundings } from './answering-upstream.ts';
 import { barChart } from './chart.ts';
 import { expressGateway } from './express-gateway.ts';
-import { type Surroundings, startSurroundings } from './far-side.ts';
 import { nodeRed } from './node-red.ts';
 import { caddy, nginx } from './proxies.ts';
 import { smallTable } from './report.ts';

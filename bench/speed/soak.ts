@@ -1,7 +1,7 @@
 import type { Owner } from '../../test/support/owner.ts';
+import { median, type Point, slope } from '../figures.ts';
 import { mebibytes } from '../process-tree.ts';
-import { median, type Point, slope } from '../statistics.ts';
-import { startSurroundings } from './far-side.ts';
+import { startSurroundings } from './answering-upstream.ts';
 import { table } from './report.ts';
 import type { Section, SectionOptions } from './section.ts';
 import { routes, startThisGateway } from './subjects.ts';

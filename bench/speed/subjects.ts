@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { executable } from '../../test/support/gateway/gateway-process.ts';
 import { configurationOf, testPassword } from '../../test/support/gateway/start-gateway.ts';
 import type { Owner } from '../../test/support/owner.ts';
+import { program } from './answering-upstream.ts';
 import { type Started, start, temporaryDirectory } from './child.ts';
-import { program } from './far-side.ts';
 
 /** A started relay. Its requests are whole HTTP/1.1 messages. */
 export interface Subject extends Started {
@@ -14,7 +14,7 @@ export interface Subject extends Started {
 export const routes = ['restCall', 'restAction', 'restQuery'] as const;
 export type Route = (typeof routes)[number];
 
-/** The request to the far side: `status`, or a large list. */
+/** The request to the upstream: `status`, or a large list. */
 interface Asked {
   readonly upstream: string;
   readonly path?: string;

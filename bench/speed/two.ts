@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../test/support/far-sides/far-side.ts';
 import type { Owner } from '../../test/support/owner.ts';
 import { noOwnPostgres, ownPostgres } from '../../test/support/stores/own-postgres.ts';
-import { median } from '../statistics.ts';
+import { freePort } from '../../test/support/upstreams/upstream.ts';
+import { median } from '../figures.ts';
+import { startSurroundings } from './answering-upstream.ts';
 import { start, temporaryDirectory } from './child.ts';
-import { startSurroundings } from './far-side.ts';
 import type { Served } from './load.ts';
 import { table } from './report.ts';
 import type { Section, SectionOptions } from './section.ts';
@@ -60,7 +60,7 @@ export async function two(owner: Owner, { rounds, seconds, callers }: SectionOpt
     text: [
       `restQuery by ${callers} callers through HAProxy to one gateway and to two on the same PostgreSQL. Measurements take ${seconds} s; figures are medians of ${rounds} rounds.`,
       table(['gateways', 'calls/s', 'p50 ms', 'p99 ms'], rows),
-      `The second gateway gains **${((gain - 1) * 100).toFixed(0)} %**. ${cores < 6 ? `Load, far side, HAProxy, PostgreSQL and gateways share the ${cores} cores of this machine. The gain on cores of their own may be greater.` : ''}`,
+      `The second gateway gains **${((gain - 1) * 100).toFixed(0)} %**. ${cores < 6 ? `Load, upstream, HAProxy, PostgreSQL and gateways share the ${cores} cores of this machine. The gain on cores of their own may be greater.` : ''}`,
     ].join('\n\n'),
   };
 }

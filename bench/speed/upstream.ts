@@ -1,5 +1,5 @@
 /**
- * The far side of every measurement, a process of its own. It answers `/list/BYTES` with a list of that size, other requests with a small
+ * The upstream of every measurement, a process of its own. It answers `/list/BYTES` with a list of that size, other requests with a small
  * JSON text, `/after/MILLISECONDS/…` after that time. Prints its ready line. Over IPC it sends the number of complete requests so far.
  */
 import { createServer, type ServerResponse } from 'node:http';

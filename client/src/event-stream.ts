@@ -5,7 +5,7 @@ export interface StreamEvent {
 }
 
 /** The most characters that an event may have. */
-const longestEvent = 4 * 1024 ** 2;
+const maxEventSize = 4 * 1024 ** 2;
 
 /** The events of a stream as they arrive; comments are left out. Throws a RangeError for an event over 4 Mi characters. */
 export async function* streamEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<StreamEvent, void, undefined> {
@@ -16,7 +16,7 @@ export async function* streamEvents(body: AsyncIterable<Uint8Array>): AsyncGener
     // A CR at the end may be the first half of a CRLF.
     const blocks = waiting.split(/(?:\r\n|\n|\r(?!$|\n)){2}/u);
     waiting = blocks.pop() ?? '';
-    if (waiting.length > longestEvent) throw new RangeError('an event of the stream is too long');
+    if (waiting.length > maxEventSize) throw new RangeError('an event of the stream is too long');
     for (const block of blocks) {
       const event = eventIn(block);
       if (event !== undefined) yield event;

@@ -14,6 +14,7 @@ export { durationText } from './duration-text.ts';
 export { type ClientErrorCode, type ErrorCode, GatewayError } from './gateway-error.ts';
 export { type OperationName, operations } from './generated/operations.gen.ts';
 export type * from './generated/types.gen.ts';
+export { itemsText } from './items-text.ts';
 
 /** Where the gateway is, and who calls. Without credentials a browser sends its session cookie. */
 export type GatewayOptions = Credentials & {

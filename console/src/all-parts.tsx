@@ -1,19 +1,22 @@
 /** A page of every part of the console in every state, for its tests and pictures alone: no build of the console has it. */
 import { type JSX, render } from 'preact';
 import { GatewayError, type Run, type RunTask } from '#client/gateway.ts';
+import { Drawings } from './all-parts-drawings.tsx';
+import { showTips } from './frame/tips.ts';
 import { Timeline } from './pages/timeline.tsx';
 import { Action } from './parts/action.tsx';
 import { Empty, Facts, Panel, Prose, Table, Text, Time } from './parts/basics.tsx';
 import { Diff } from './parts/diff.tsx';
 import { Area, Field, Input, Select } from './parts/field.tsx';
-import { Days, Filters } from './parts/filters.tsx';
+import { Filters } from './parts/filters.tsx';
 import { LiveSign } from './parts/live-sign.tsx';
 import { Failure, Loading } from './parts/loading.tsx';
 import { Reply, Snippets } from './parts/reply.tsx';
 import { Status, statuses } from './parts/status.tsx';
-import { Steps } from './parts/steps.tsx';
+import { TextDiff } from './parts/text-diff.tsx';
+import { TimeRangePicker } from './parts/time-range.tsx';
+import { WorkflowGraph } from './parts/workflow-graph.tsx';
 import { principal } from './session.ts';
-import { stepsIn } from './steps.ts';
 import './style.css';
 
 const at = '2026-03-01T22:00:00.000Z';
@@ -69,7 +72,8 @@ function Fields(): JSX.Element {
           ]}
         />
       </Filters>
-      <Days from="from" to="to" />
+      <TimeRangePicker />
+      <TimeRangePicker byDefault="24h" />
       <Panel title="Fields">
         <Input label="Needed" name="needed" required />
         <Input label="Secret" name="secret" type="password" />
@@ -149,8 +153,8 @@ function Texts(): JSX.Element {
     <>
       <Facts
         of={[
-          ['Time', <Time at={at} />],
-          ['From now', <Time at={at} relative />],
+          ['Time from now', <Time at={at} />],
+          ['Exact time', <Time at={at} exact />],
           ['No time', <Time at={undefined} />],
           ['A long word', 'W'.repeat(80)],
         ]}
@@ -219,20 +223,38 @@ const draft = {
   ],
 };
 
+const graphStates = new Map([
+  ['/do/0/all', { status: 'running', label: '2 of 5' }],
+  ['/do/0/all/do/0/ask', { status: 'completed' }],
+  ['/do/1/safe', { status: 'faulted' }],
+  ['/do/1/safe/try/0/pause', { status: 'suspended' }],
+]);
+
 function AllParts(): JSX.Element {
   return (
     <div class="console">
       <header>
-        <span class="brand">Orchestration Gateway</span>
+        <div class="head">
+          <span class="brand">
+            <span class="mark" /> Orchestration Gateway
+          </span>
+        </div>
       </header>
       <main id="main">
         <h1>Parts of the console</h1>
         <Signs />
+        <Drawings />
         <Fields />
         <Answers />
         <Texts />
-        <Panel title="Steps">
-          <Steps of={stepsIn(draft)} />
+        <Panel title="What differs">
+          <TextDiff before={'one\ntwo\nthree\n'} after={'one\n2\nthree\n'} label="What differs between two texts" />
+        </Panel>
+        <Panel title="Graph">
+          <WorkflowGraph document={draft} />
+        </Panel>
+        <Panel title="Graph of a run">
+          <WorkflowGraph document={draft} states={graphStates} />
         </Panel>
         <Timeline run={run} tasks={tasks} decided={none} />
         <Timeline run={run} tasks={[]} decided={none} />
@@ -253,5 +275,6 @@ const run = {
   input: {},
 } as const;
 principal.value = { username: 'admin', roles: ['admin'], groups: [], operations: ['listAdapters', 'listAutomations', 'whoami'] };
+showTips();
 const mount = document.getElementById('console');
 if (mount !== null) render(<AllParts />, mount);

@@ -1,30 +1,35 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { hrefOf, pagePlace, place } from './address.ts';
+import { hrefOf, place } from './address.ts';
 import { lastChange } from './change.ts';
+import { Header } from './frame/menu.tsx';
+import { Palette } from './frame/palette.tsx';
+import { pageKey, pageSubject } from './frame/subject.ts';
 import { useLoad } from './load.ts';
 import { LoggedIn, Login } from './pages/login.tsx';
-import { menu, pageOf } from './pages.tsx';
+import { pageOf } from './pages.tsx';
+import { Id } from './parts/copy.tsx';
+import { Icon } from './parts/icon.tsx';
 import { Failure } from './parts/loading.tsx';
-import { logOut, principal, recogniseCaller } from './session.ts';
+import { principal, recogniseCaller } from './session.ts';
+import { seenText } from './texts.ts';
 
 /** The console: the login page, or the navigation and a page. */
 export function App(): JSX.Element {
   const recognised = useLoad(recogniseCaller, []);
+  useEffect(() => void pageOf(place.value).load?.(), []);
   const caller = principal.value;
   if (caller === 'unknown') {
-    if (recognised.error !== undefined) {
-      return (
-        <main class="login" id="main">
-          <h1>Orchestration Gateway</h1>
-          <Failure error={recognised.error} again={recognised.again} />
-        </main>
-      );
-    }
     return (
       <main class="login" id="main">
-        <h1>Orchestration Gateway</h1>
-        <p role="status">Loading…</p>
+        <h1>
+          <span class="mark" /> Orchestration Gateway
+        </h1>
+        {recognised.error === undefined ? (
+          <p role="status">Loading…</p>
+        ) : (
+          <Failure error={recognised.error} again={recognised.again} />
+        )}
       </main>
     );
   }
@@ -36,79 +41,56 @@ export function App(): JSX.Element {
       <a class="skip" href="#main">
         Skip to the page
       </a>
-      <header>
-        <a class="brand" href={hrefOf([])}>
-          Orchestration Gateway
-        </a>
-        <Menu />
-        <Caller />
-      </header>
+      <Header />
       <Page />
       <LastChange />
+      {caller !== 'none' && <Palette />}
     </div>
   );
 }
 
-/** Who is logged in; a person who is not reads the reference of the API. */
-function Caller(): JSX.Element {
-  const caller = principal.value;
-  if (typeof caller === 'string') {
-    return (
-      <div class="caller">
-        <a class="button" href={hrefOf(['login'], { to: pagePlace() })}>
-          Log in
-        </a>
-      </div>
-    );
-  }
-  return (
-    <div class="caller">
-      <span>
-        <strong>{caller.username}</strong> <span class="roles">{caller.roles.join(', ') || 'no role'}</span>
-      </span>
-      <button type="button" onClick={() => void logOut()}>
-        Log out
-      </button>
-    </div>
-  );
-}
-
-function Menu(): JSX.Element {
-  const [current = ''] = place.value.segments;
-  return (
-    <nav aria-label="Pages">
-      <ul>
-        {menu()
-          .filter(({ isOffered }) => isOffered)
-          .map(({ name, title }) => (
-            <li key={name}>
-              <a href={hrefOf(name === '' ? [] : [name])} aria-current={name === current ? 'page' : undefined}>
-                {title}
-              </a>
-            </li>
-          ))}
-      </ul>
-    </nav>
-  );
-}
-
-/** The page of the address. Its heading gets the focus when the page changes, so that a screen reader reads it. */
+/**
+ * The page of the address: the way back, what it is about, and its parts. Its heading gets the focus when the page changes, so that a
+ * screen reader reads it.
+ */
 function Page(): JSX.Element {
-  const { title, body } = pageOf(place.value);
-  const key = place.value.segments.join('/');
+  const { title: general, body, above } = pageOf(place.value);
+  const subject = pageSubject();
+  const title = seenText(subject?.title ?? general);
+  const key = pageKey();
   const heading = useRef<HTMLHeadingElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
-    document.title = `${title} · Orchestration Gateway`;
     if (!isFirst.current) heading.current?.focus({ preventScroll: true });
     isFirst.current = false;
   }, [key]);
+  useEffect(() => {
+    document.title = `${title} · Orchestration Gateway`;
+  }, [title]);
+  const crumbs = [
+    ...(above === undefined ? [] : [{ title: above.title, href: hrefOf([above.name]) }]),
+    ...(subject?.above ?? []),
+  ];
   return (
     <main id="main" tabIndex={-1}>
-      <h1 ref={heading} tabIndex={-1}>
-        {title}
-      </h1>
-      <div key={key}>{body}</div>
+      {crumbs.length > 0 && (
+        <nav class="crumbs" aria-label="The way back">
+          <ol>
+            {crumbs.map((crumb) => (
+              <li key={crumb.href}>
+                <a href={crumb.href}>{seenText(crumb.title)}</a> <Icon of="next" />
+              </li>
+            ))}
+          </ol>
+        </nav>
+      )}
+      <div class="title">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {subject?.id !== undefined && <Id of={subject.id} />}
+      </div>
+      <div key={key}>{body()}</div>
     </main>
   );
 }
@@ -125,7 +107,11 @@ function LastChange(): JSX.Element | null {
         </code>{' '}
         → <code>{made.result}</code>
       </p>
-      {made.body !== '' && <code class="body">{made.body.slice(0, 500)}</code>}
+      {made.body !== '' && (
+        <pre class="body" tabIndex={0} role="group" aria-label="The body of the change">
+          {made.body.slice(0, 500)}
+        </pre>
+      )}
       <button
         type="button"
         onClick={() => {

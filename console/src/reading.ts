@@ -1,7 +1,7 @@
 /** The begin of a reply: a large one is never held whole. */
 export interface ReadReply {
   readonly status: number;
-  /** `Content-Type`, and what the gateway says of the far side. */
+  /** `Content-Type`, and what the gateway says of the upstream. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly text: string;
   /** True where the reply is longer than `text`. */

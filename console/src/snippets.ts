@@ -11,12 +11,13 @@ export interface SnippetCall {
   readonly options: string;
 }
 
-/** The same call for a shell, for TypeScript and for Python. Each takes the login from the environment. */
+/** The same call for a shell, for TypeScript, for Python and for Ansible. Each takes the login from the environment. */
 export function snippetsOf(call: SnippetCall): readonly (readonly [language: string, text: string])[] {
   return [
     ['curl', curl(call)],
     ['TypeScript', typeScript(call)],
     ['Python', python(call)],
+    ['Ansible', ansible(call)],
   ];
 }
 
@@ -57,5 +58,23 @@ function python({ method, url, headers, body }: SnippetCall): string {
     ...given,
     ')',
     'print(reply.status_code, reply.text)',
+  ].join('\n');
+}
+
+/** `!unsafe`: Ansible takes a text for a template otherwise, and JSON for values whose digits it may change. */
+function ansible({ method, url, headers, body }: SnippetCall): string {
+  return [
+    `- name: ${JSON.stringify(`${method} ${new URL(url).pathname}`)}`,
+    '  ansible.builtin.uri:',
+    `    url: !unsafe ${JSON.stringify(url)}`,
+    `    method: ${method}`,
+    "    url_username: \"{{ lookup('env', 'GATEWAY_USER') }}\"",
+    "    url_password: \"{{ lookup('env', 'GATEWAY_PASSWORD') }}\"",
+    '    force_basic_auth: true',
+    ...(Object.keys(headers).length === 0 ? [] : ['    headers:']),
+    ...Object.entries(headers).map(([name, value]) => `      ${name}: !unsafe ${JSON.stringify(value)}`),
+    ...(body === '' ? [] : [`    body: !unsafe ${JSON.stringify(body)}`]),
+    '    return_content: true',
+    '  register: reply',
   ].join('\n');
 }

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { flatSchema, shownText, typedJson } from './schema-form.ts';
-import { stepsIn } from './steps.ts';
-import { countText, errorKind, indentedJson, memberText, seenText, taskNames } from './texts.ts';
+import { countText, elementTexts, errorKind, indentedJson, memberNames, memberText, seenText, taskNames } from './texts.ts';
 
 const unusual = ['{', '}', '[', ']', ',', ':', '"', '\\', '\n'];
 const name = fc.oneof(fc.string({ maxLength: 8 }), fc.constantFrom(...unusual)).filter((text) => text !== '__proto__');
@@ -32,6 +31,26 @@ test('the text of a member is its value, with its digits', () => {
     }),
   );
   assert.equal(memberText('{"a":{"n":1},"n":18446744073709551615}', 'n'), '18446744073709551615');
+});
+
+test('the texts of elements and the names of members are those of the value, with its digits', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.jsonValue()),
+      fc.dictionary(name, fc.jsonValue()),
+      fc.integer({ min: 0, max: 2 }),
+      (list, object, space) => {
+        const texts = elementTexts(JSON.stringify(list, undefined, space));
+        assert.deepEqual(
+          texts.map((text) => JSON.stringify(JSON.parse(text))),
+          list.map((value) => JSON.stringify(value)),
+        );
+        assert.deepEqual(memberNames(JSON.stringify(object, undefined, space)), Object.keys(object));
+      },
+    ),
+  );
+  assert.deepEqual(elementTexts('[18446744073709551615, [1.0]]'), ['18446744073709551615', '[1.0]']);
+  assert.deepEqual([elementTexts('{"a":1}'), memberNames('[1]'), memberNames('no JSON')], [[], [], []]);
 });
 
 test('a form has the members of a flat schema, and refuses any other schema', () => {
@@ -65,34 +84,6 @@ test('a form has the members of a flat schema, and refuses any other schema', ()
   assert.equal(shownText(number, number.byDefault), '7');
   for (const other of [undefined, { type: 'array' }, { type: 'object', properties: { deep: { type: 'object' } } }])
     assert.equal(flatSchema(other), undefined);
-});
-
-test('the steps of a document are drawn with what is inside them, and a text that is none is left out', () => {
-  const document = `[
-    {"all": {"for": {"each": "x", "in": ".list"}, "do": [{"ask": {"call": "restCall", "with": {"uri": "https://x"}, "then": "end"}}]}},
-    {"safe": {"try": [{"wait": {"wait": "PT1S"}}], "catch": {"do": [{"told": {"set": {}}}]}}},
-    "none"
-  ]`;
-  const steps = stepsIn({ do: JSON.parse(document) });
-  assert.deepEqual(
-    steps.map(({ name, kind, words }) => [name, kind, words]),
-    [
-      ['all', 'for', 'each x in .list'],
-      ['safe', 'try', ''],
-    ],
-  );
-  assert.deepEqual(
-    steps[0]?.parts[0]?.[1].map(({ name, words, next }) => [name, words, next]),
-    [['ask', 'restCall https://x', 'end']],
-  );
-  assert.deepEqual(
-    steps[1]?.parts.map(([title, inside]) => [title, inside.length]),
-    [
-      ['', 1],
-      ['catch', 1],
-    ],
-  );
-  assert.deepEqual(stepsIn({ do: 'no list' }), []);
 });
 
 test('an invisible character is shown by its number, and line breaks stay', () => {

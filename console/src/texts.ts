@@ -7,6 +7,18 @@ export function timeText(at: string): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
+/** Costly to make, and needed for each time of a list. */
+let zoneFormat: Intl.DateTimeFormat | undefined;
+
+/** Local time with its zone, `2026-03-01 22:00:00 GMT+1`. */
+export function zonedText(at: string): string {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return at;
+  zoneFormat ??= new Intl.DateTimeFormat('en', { timeZoneName: 'short' });
+  const parts = zoneFormat.formatToParts(date);
+  return `${timeText(at)} ${parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''}`.trimEnd();
+}
+
 /** `1 error`, `2 errors`. */
 export function countText(count: number, one: string): string {
   return `${count} ${one}${count === 1 ? '' : 's'}`;
@@ -26,19 +38,26 @@ function spanText(milliseconds: number): string {
   if (minutes < 1) return `${Math.round(milliseconds / 1_000)} s`;
   if (minutes < 60) return `${minutes} min`;
   if (minutes < 48 * 60) return `${Math.round(minutes / 60)} h`;
-  return `${Math.round(minutes / 1_440)} days`;
+  const days = Math.round(minutes / 1_440);
+  if (days < 60) return `${days} days`;
+  return days < 730 ? `${Math.round(days / 30.4)} months` : `${Math.round(days / 365.25)} years`;
 }
 
 /**
- * Characters that change how others look, or that are invisible. Those are controls but line breaks and tabs, and those of
+ * Characters that change how others look, or that are invisible. Those are controls but tabs and the ends of lines, and those of
  * the direction of text. A font may leave others out. Every blank but the space is one of them. Each is shown by its number, so that a text says what it is.
  */
 const unseen =
-  /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Cf}\p{Cs}\p{Zl}\p{Zp}[\p{Zs}--[ ]][\p{Cc}--[\n\r\t]]\u2800\u{1d159}]/gv;
+  /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Cf}\p{Cs}\p{Zl}\p{Zp}[\p{Zs}--[ ]][\p{Cc}--[\n\r\t]]\u2800\u{1d159}]|\r(?!\n)/gv;
 
 /** A text whose unseen characters are seen, such as `⟨U+202E⟩`. */
 export function seenText(text: string): string {
   return text.replaceAll(unseen, (sign) => `⟨U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
+}
+
+/** How many characters of a text one would not see. */
+export function unseenCount(text: string): number {
+  return [...text.matchAll(unseen)].length;
 }
 
 /** The names on the way to a task: `prepareDevices / checkSync` for `/do/0/prepareDevices/do/0/checkSync`. */
@@ -80,25 +99,53 @@ export function indentedJson(text: string): string {
 /** The text of a member of a JSON object, with the digits of its numbers; undefined where there is none. */
 export function memberText(text: string, name: string): string | undefined {
   const wanted = JSON.stringify(name);
-  let depth = 0;
+  return membersOf(text).find(([key]) => key === wanted)?.[1];
+}
+
+/** The names of the members of a JSON object. */
+export function memberNames(text: string): readonly string[] {
+  return membersOf(text).map(([key]) => JSON.parse(key) as string);
+}
+
+/** The texts of the elements of a JSON array, with the digits of their numbers. */
+export function elementTexts(text: string): readonly string[] {
+  return membersOf(text, '[').map(([, element]) => element);
+}
+
+/** Of an object; the elements of a list have an empty key. */
+type Members = readonly (readonly [key: string, value: string])[];
+
+function membersOf(text: string, opening: '[' | '{' = '{'): Members {
+  if (text.trimStart()[0] !== opening) return [];
+  const members: (readonly [string, string])[] = [];
   let key = '';
   let begin = -1;
-  for (const match of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gsu)) {
-    const [token] = match;
-    if (depth === 1 && endsMember(token)) {
-      if (begin >= 0 && key === wanted) return text.slice(begin, match.index).trim();
+  for (const { token, index, isEnd } of topTokens(text)) {
+    if (isEnd) {
+      if (begin >= 0) members.push([key, text.slice(begin, index).trim()]);
       begin = -1;
-    } else if (depth === 1) {
-      if (token === ':') begin = match.index + 1;
-      else if (begin < 0) key = token;
+    } else if (begin < 0) {
+      begin = valueBegin(token, index, opening);
+      if (begin < 0) key = token;
     }
-    depth += stepOf[token] ?? 0;
   }
-  return undefined;
+  return members;
+}
+
+/** The tokens right inside the outermost value, and the commas and the bracket that end its members. */
+function* topTokens(text: string): Generator<{ readonly token: string; readonly index: number; readonly isEnd: boolean }> {
+  let depth = 0;
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gsu)) {
+    const step = stepOf[token] ?? 0;
+    if (depth === 1) yield { token, index, isEnd: token === ',' || step < 0 };
+    depth += step;
+  }
+}
+
+/** The value of an object's member begins after its colon. */
+function valueBegin(token: string, index: number, opening: '[' | '{'): number {
+  if (opening === '[') return index;
+  return token === ':' ? index + 1 : -1;
 }
 
 const stepOf: Readonly<Record<string, number>> = { '{': 1, '[': 1, '}': -1, ']': -1 };
-
-function endsMember(token: string): boolean {
-  return token === ',' || token === '}';
-}

@@ -12,9 +12,21 @@ export interface Request {
   readonly user: User;
 }
 
+/** `operate`: services, and actions that bring a device and its configuration together. */
+export type Rights = 'all' | 'operate' | 'read' | 'none';
+
 export interface User {
   readonly name: string;
-  readonly mayWrite: boolean;
+  readonly rights: Rights;
+}
+
+const operated = /^\/restconf\/(?:data|operations)\/(?:l3vpn:vpn(?:\/|$)|.*\/(?:check-sync|compare-config|sync-from)$)/u;
+
+/** Like NACM. `path`: as received. */
+export function mayUse({ method, path, user: { rights } }: Pick<Request, 'method' | 'path' | 'user'>): boolean {
+  if (rights === 'all') return true;
+  if (isRead(method)) return rights !== 'none';
+  return rights === 'operate' && operated.test(path);
 }
 
 export interface Reply {

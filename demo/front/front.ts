@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OrchestratorError } from '../model/orchestrator-error.ts';
 import type { Orchestrator } from '../model/transaction.ts';
+import type { AssertionVerifier } from './assertions.ts';
 import { answerBytes, answerDescription, answerEcho } from './demo-resources.ts';
 import { emptyReply, type Reply, type Request, type User } from './exchange.ts';
 import { answerLegacy, isLegacyPath } from './legacy.ts';
@@ -28,6 +29,8 @@ interface KnownUser extends User {
 interface FrontOptions {
   readonly orchestrator: Orchestrator;
   readonly users: readonly KnownUser[];
+  /** Absent: it accepts no assertions. */
+  readonly verifier?: AssertionVerifier | undefined;
   readonly traceIds: () => string;
 }
 
@@ -52,7 +55,7 @@ async function answer(options: FrontOptions, message: IncomingMessage, response:
   if (path === '/' || path === '/demo') return answerDescription(response);
   if (path === '/demo/bytes') return answerBytes(new URLSearchParams(query), response);
   if (path === '/demo/echo' || path.startsWith('/demo/echo/')) return answerEcho(message, body ?? Buffer.alloc(0), response);
-  answerKnownUser(options, { message, path, query, body }, response);
+  await answerKnownUser(options, { message, path, query, body }, response);
 }
 
 interface Received {
@@ -63,16 +66,20 @@ interface Received {
   readonly body: Buffer | undefined;
 }
 
-function answerKnownUser(options: FrontOptions, { message, path, query, body }: Received, response: ServerResponse): void {
+async function answerKnownUser(
+  options: FrontOptions,
+  { message, path, query, body }: Received,
+  response: ServerResponse,
+): Promise<void> {
   const { method = 'GET', headers } = message;
-  const user = authenticate(options.users, headers.authorization);
+  const user = await authenticate(options, message);
   const request = {
     method,
     path,
     query,
     headers,
     body: body?.toString('utf8') ?? '',
-    user: user ?? { name: '', mayWrite: false },
+    user: user ?? { name: '', rights: 'none' as const },
   };
   const common = { ...commonHeaders, ...traceHeaders(options, request) };
   if (user === undefined) send(response, challenge(request), common);
@@ -96,16 +103,27 @@ function hostMeta(): Reply {
 
 function setLock({ datastore }: Orchestrator, { method, user }: Request, locked: boolean): Reply {
   if (method !== 'POST') return emptyReply(405, { Allow: 'POST' });
-  if (!user.mayWrite) return emptyReply(403);
+  if (user.rights !== 'all') return emptyReply(403);
   datastore.locked = locked;
   return emptyReply(204);
 }
 
-function authenticate(users: readonly KnownUser[], authorization: string | undefined): User | undefined {
-  const encoded = /^basic +([A-Za-z0-9+/=]+)$/iu.exec(authorization ?? '')?.[1];
-  if (encoded === undefined) return undefined;
-  const given = Buffer.from(encoded, 'base64').toString('utf8');
-  return users.find(({ name, password }) => given === `${name}:${password}`);
+async function authenticate({ users, verifier }: FrontOptions, { headers, socket }: IncomingMessage): Promise<User | undefined> {
+  const source = { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0 };
+  const token = headers['x-auth-token'];
+  if (typeof token === 'string' && verifier !== undefined) return await verifier.byToken(token, source);
+  const login = loginIn(headers.authorization);
+  if (login === undefined) return undefined;
+  const { name, password } = login;
+  return (
+    users.find((one) => one.name === name && one.password === password) ?? (await verifier?.byPassword(name, password, source))
+  );
+}
+
+function loginIn(authorization = ''): { readonly name: string; readonly password: string } | undefined {
+  const [, encoded = ''] = /^basic +([A-Za-z0-9+/=]+)$/iu.exec(authorization) ?? [];
+  const [, name, password] = /^([^:]*):(.*)$/su.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? [];
+  return name === undefined || password === undefined ? undefined : { name, password };
 }
 
 function challenge(request: Request): Reply {

@@ -9,7 +9,7 @@ import { type Content, contentOf } from '../wire/document.ts';
 import { legacyTypes } from '../wire/media-types.ts';
 import { allowedParameters, readParameters } from '../wire/query-parameters.ts';
 import { writeConfig } from './config-write.ts';
-import { emptyReply, isRead, originOf, type Reply, type Request } from './exchange.ts';
+import { emptyReply, mayUse, originOf, type Reply, type Request } from './exchange.ts';
 import { readLegacy } from './legacy-read.ts';
 import {
   legacyBodyFormat,
@@ -26,7 +26,7 @@ const allowedMethods = 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT';
 /** Answers a request below `/api` like NSO up to 5.3, with the error bodies and statuses of that version. */
 export function answerLegacy(orchestrator: Orchestrator, request: Request): Reply {
   try {
-    if (!request.user.mayWrite && !isRead(request.method)) {
+    if (!mayUse(request)) {
       throw new OrchestratorError({ status: 403, tag: 'access-denied', message: 'access denied' });
     }
     return route(orchestrator, request);

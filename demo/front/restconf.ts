@@ -7,9 +7,9 @@ import { rootSchema } from '../model/yang-modules.ts';
 import { readActionInput } from '../wire/action-input.ts';
 import { type Content, contentOf } from '../wire/document.ts';
 import { essenceOf, type Format, restconfTypes } from '../wire/media-types.ts';
-import { allowedParameters, readParameters, withCommitParams } from '../wire/query-parameters.ts';
+import { allowedParameters, type Parameters, readCommitParameters, readParameters } from '../wire/query-parameters.ts';
 import { writeConfig } from './config-write.ts';
-import { emptyReply, headerOf, originOf, type Reply, type Request } from './exchange.ts';
+import { emptyReply, headerOf, mayUse, originOf, type Reply, type Request } from './exchange.ts';
 import { unmetPrecondition, validators } from './preconditions.ts';
 import { readRestconf } from './restconf-read.ts';
 import { contentReply, negotiated, restconfErrorReply, restconfModule } from './restconf-reply.ts';
@@ -19,7 +19,7 @@ const allowedMethods = 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT';
 /** Answers a request below `/restconf` like NSO 6.x; every error has a RESTCONF error body. */
 export function answerRestconf(orchestrator: Orchestrator, request: Request): Reply {
   try {
-    refuseReadOnlyUser(request);
+    refuseByRights(request);
     return route(orchestrator, request);
   } catch (error) {
     if (error instanceof OrchestratorError) return restconfErrorReply(error, request);
@@ -27,9 +27,9 @@ export function answerRestconf(orchestrator: Orchestrator, request: Request): Re
   }
 }
 
-/** NACM denies a write with 403 (RFC 8341, 3.2.5 and RFC 8040, 4.x); a denied read would be filtered instead. */
-function refuseReadOnlyUser({ method, user }: Request): void {
-  if (user.mayWrite || method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return;
+/** NACM denies a write with 403 (RFC 8341, 3.2.5 and RFC 8040, 4.x). A denied read would be filtered instead; here it is denied too. */
+function refuseByRights(request: Request): void {
+  if (mayUse(request)) return;
   throw new OrchestratorError({ status: 403, tag: 'access-denied', message: 'access denied' });
 }
 
@@ -115,10 +115,7 @@ function answerAction(orchestrator: Orchestrator, request: Request, target: Targ
 
 function answerWrite(orchestrator: Orchestrator, request: Request, target: Target): Reply {
   const type = negotiated(request, restconfTypes);
-  const parameters = withCommitParams(
-    readParameters(request.query, allowedParameters.write),
-    headerOf(request, 'x-cisco-nso-commit-params'),
-  );
+  const parameters = writeParameters(orchestrator, request);
   const format = bodyFormat(request);
   const unmet = unmetPrecondition(request, orchestrator.datastore);
   if (unmet !== undefined) return unmet;
@@ -136,6 +133,12 @@ function answerWrite(orchestrator: Orchestrator, request: Request, target: Targe
     ...(created === undefined ? {} : { Location: `${originOf(request)}/restconf/data${pathText(created)}` }),
   };
   return content === undefined ? emptyReply(status, headers) : contentReply(status, content, type, headers);
+}
+
+/** A server of an earlier version ignores the header, as every header that it does not know. */
+function writeParameters({ release }: Orchestrator, request: Request): Parameters {
+  if (release !== '6.7') return readParameters(request.query, allowedParameters.write);
+  return readCommitParameters(request.query, headerOf(request, 'x-cisco-nso-commit-params'));
 }
 
 /** @throws OrchestratorError 415 for a body of a type that RESTCONF does not accept. */

@@ -2,7 +2,7 @@ import type { DataObject } from './data-tree.ts';
 import { Datastore } from './datastore.ts';
 import { DeviceNetwork, devicesOf, type Ned } from './device.ts';
 import { withServicesMapped } from './service-mapping.ts';
-import type { Orchestrator } from './transaction.ts';
+import type { DemoRelease, Orchestrator } from './transaction.ts';
 import { yangLibraryData } from './yang-library.ts';
 import { modules } from './yang-modules.ts';
 
@@ -43,8 +43,8 @@ const outOfSync: ReadonlySet<string> = new Set(['ce22', 'pe12', 'ex11']);
 const unreachable: ReadonlySet<string> = new Set(['ce23', 'pe13']);
 
 /** Makes an orchestrator with the same 50 devices and 4 VPNs each time. README.md has the state of each device. */
-export function createExampleNetwork(): Orchestrator {
-  const bare = exampleRoot();
+export function createExampleNetwork(release: DemoRelease): Orchestrator {
+  const bare = exampleRoot(release);
   const root = withServicesMapped({ ...bare, 'l3vpn:vpn': {} }, bare);
   const running = new Map(
     devicesOf(root).map(({ name, ned, config }) => [name, outOfSync.has(name) ? drifted(ned, config) : config] as const),
@@ -52,10 +52,10 @@ export function createExampleNetwork(): Orchestrator {
   const datastore = new Datastore(root);
   // Two first commits, so that the list of rollbacks is not empty.
   for (const label of ['installed', 'services deployed']) datastore.commit(root, { user: 'system', label, comment: '' });
-  return { datastore, network: new DeviceNetwork({ running, unreachable }) };
+  return { datastore, network: new DeviceNetwork({ running, unreachable }), release };
 }
 
-function exampleRoot(): DataObject {
+function exampleRoot(release: DemoRelease): DataObject {
   const names = (prefix: string) => families.filter((family) => prefix === '' || family.prefix === prefix).flatMap(namesOf);
   return {
     'tailf-ncs:devices': {
@@ -74,11 +74,17 @@ function exampleRoot(): DataObject {
     'tailf-ncs:high-availability': {
       status: { mode: 'none', 'current-id': 'demo', 'assigned-role': 'none', 'read-only-mode': false },
     },
-    'tailf-ncs:ncs-state': { version: '6.4-stand-in', 'read-only-mode': false },
-    ...yangLibraryData(Object.values(modules).filter(({ name }) => name !== '')),
+    'tailf-ncs:ncs-state': { version: `${release}-stand-in`, 'read-only-mode': false },
+    ...yangLibraryData([
+      ...Object.values(modules).filter(({ name }) => name !== ''),
+      ...(release === '6.7' ? [commitParams] : []),
+    ]),
     'ietf-restconf-monitoring:restconf-state': { capabilities: { capability: capabilities } },
   };
 }
+
+/** It says that commit parameters are one JSON object. It has no data of its own. */
+const commitParams = { name: 'tailf-ncs-commit-params', namespace: 'http://tail-f.com/ns/ncs-commit-params' } as const;
 
 function namesOf({ prefix, count }: Family): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${String(index)}`);

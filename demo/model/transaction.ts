@@ -11,7 +11,11 @@ import { rootSchema } from './yang-modules.ts';
 export interface Orchestrator {
   readonly datastore: Datastore;
   readonly network: DeviceNetwork;
+  /** Which version of NSO it is like. */
+  readonly release: DemoRelease;
 }
+
+export type DemoRelease = '6.4' | '6.7';
 
 /** Options of a transaction. */
 export interface TransactionOptions {

@@ -44,7 +44,8 @@ const commitNames = [
 /** The allowed parameters for each use (see README.md). */
 export const allowedParameters = {
   read: new Set([...readNames, 'unhide']),
-  write: new Set([...commitNames, 'params', 'unhide']),
+  write: new Set([...commitNames, 'unhide']),
+  writeWithParams: new Set(['params', 'rollback-id', 'with-service-meta-data', 'unhide']),
   action: new Set(['unhide']),
   legacyRead: new Set(['deep', 'shallow', 'select', 'offset', 'limit', 'format', 'verbose']),
   legacyWrite: new Set([...commitNames, 'format', 'insert', 'resource']),
@@ -102,22 +103,34 @@ export function flagParameter(parameters: Parameters, name: string): boolean {
 }
 
 /**
- * Adds the commit parameters of NSO 6.7 to those of the query string: base64 of a JSON object, in `params` or in the
- * header `X-Cisco-NSO-Commit-Params`. We assume that its members have the names of the single parameters; Cisco documents no more.
+ * The parameters of a write by NSO 6.7, in the form of earlier ones. They are base64 of a JSON object, in `params` or in the header
+ * `X-Cisco-NSO-Commit-Params`. We assume that it refuses the single parameters of earlier versions, and an object in both places.
  */
-export function withCommitParams(parameters: Parameters, header: string | undefined): Parameters {
-  const encoded = parameters.get('params') ?? header;
-  if (encoded === undefined) return parameters;
-  const all = new Map([...parameters].filter(([name]) => name !== 'params'));
-  for (const [name, value] of Object.entries(readCommitParams(encoded))) {
+export function readCommitParameters(query: string, header: string | undefined): Parameters {
+  const { writeWithParams } = allowedParameters;
+  const given = readParameters(query, writeWithParams);
+  const encoded = given.get('params') ?? header;
+  if (given.has('params') && header !== undefined) throw invalidValue('commit parameters in the query and in a header');
+  const all = new Map([...given].filter(([name]) => name !== 'params'));
+  if (encoded === undefined) return all;
+  for (const [written, value] of Object.entries(decodedObject(encoded))) {
+    const name = written.replace(/^tailf-ncs-commit-params:/u, '');
     if (!commitNames.includes(name)) throw invalidValue(`invalid commit parameter: ${name}`);
-    if (all.has(name)) throw invalidValue(`commit parameter ${name} occurs more than once`);
-    all.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+    if (name === 'dry-run') setDryRun(all, value);
+    else all.set(name, typeof value === 'string' ? value : '');
   }
   return all;
 }
 
-function readCommitParams(encoded: string): object {
+function setDryRun(all: Map<string, string>, value: unknown): void {
+  if (typeof value !== 'object' || value === null) throw invalidValue('dry-run is a container');
+  const members: Readonly<Record<string, unknown>> = { ...value };
+  const { outformat } = members;
+  all.set('dry-run', typeof outformat === 'string' ? outformat : '');
+  if ('reverse' in members) all.set('dry-run-reverse', '');
+}
+
+function decodedObject(encoded: string): object {
   try {
     const value: unknown = JSON.parse(Buffer.from(encoded, 'base64').toString('utf8'));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;

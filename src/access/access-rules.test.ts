@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { noLog } from '#base/log.ts';
 import { Secret } from '#base/secret.ts';
 import { accessConfig, createTestClock, quickHash } from '../../test/support/gateway/access.ts';
-import type { AccessOptions, IssuerOptions } from './access-options.ts';
 import { type AccessRules, createAccessRules } from './access-rules.ts';
+import type { AccessOptions, IssuerOptions } from './rights/access-options.ts';
 
 const issuer: IssuerOptions = {
   issuer: 'https://idp',
@@ -34,7 +34,7 @@ test('a principal is gone that is not configured or is blocked, and so is each p
 
 test('signing keys are kept for the tokens of the client that last longest', () => {
   const client = { clientId: 'robot', secretHash: quickHash('x'), roles: [], groups: [] };
-  const longest = (clients: AccessOptions['clients']): number => rulesOf(accessConfig({ more: { clients } })).longestToken;
+  const longest = (clients: AccessOptions['clients']): number => rulesOf(accessConfig({ more: { clients } })).maxTokenLifetime;
   assert.deepEqual(
     [longest([]), longest([{ ...client, tokenLifetime: 1 }]), longest([{ ...client, tokenLifetime: 7_776_000_000 }])],
     [3_600_000, 3_600_000, 7_776_000_000],

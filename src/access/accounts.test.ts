@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { accessConfig } from '../../test/support/gateway/access.ts';
-import type { AccessOptions } from './access-options.ts';
 import { createAccounts } from './accounts.ts';
-import { formatPasswordHash } from './password-hash.ts';
+import { formatPasswordHash } from './passwords/password-hash.ts';
+import type { AccessOptions } from './rights/access-options.ts';
 
 function hashWith(memory: number, fill: number): string {
   return formatPasswordHash({ memory, passes: 1, parallelism: 1, salt: Buffer.alloc(16, fill), tag: Buffer.alloc(32, fill) });

@@ -7,8 +7,8 @@ import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { GatewayError } from '#base/gateway-error.ts';
 import { accessConfig, createTestClock, openAccess } from '../../test/support/gateway/access.ts';
 import { eachStore, type TestStore } from '../../test/support/stores/stores.ts';
-import type { AccessOptions, IssuerOptions } from './access-options.ts';
 import { idOfIssuer } from './principal.ts';
+import type { AccessOptions, IssuerOptions } from './rights/access-options.ts';
 
 // A week of a directory: it rotates its keys, takes a group away, leaves groups out, sends old tokens, and is away for a day. What a person may
 // do with a token is what the token says; what counts at 02:00 is what the newest token said.

@@ -9,8 +9,8 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { accessConfig, createTestClock, openAccess, type TestClock } from '../../test/support/gateway/access.ts';
 import { eachStore, sqliteStore } from '../../test/support/stores/stores.ts';
 import type { Access } from './access.ts';
-import type { IssuerOptions } from './access-options.ts';
 import type { Authentication } from './authentication.ts';
+import type { IssuerOptions } from './rights/access-options.ts';
 
 const sourceAddress = '192.0.2.1';
 

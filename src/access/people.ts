@@ -1,6 +1,6 @@
 import type { Principal } from './principal.ts';
 
-/** How a principal had a hand in a call: docs/security.md says what each of them did. */
+/** How a principal had a hand in a call (docs/security.md). */
 export const involvements = [
   'starter',
   'scheduler',
@@ -16,13 +16,23 @@ export const involvements = [
 
 export type Involvement = (typeof involvements)[number];
 
-/** A principal on record. Rights and comparisons use the id alone; the name is for reading. */
+/** Rights and comparisons use the id alone; the name is for reading. */
 export type NamedPrincipal = Pick<Principal, 'id' | 'username'>;
 
-/** A principal that had a hand in a call. None of them may grant it. */
+/** None of them may grant the call. */
 export interface InvolvedPrincipal extends NamedPrincipal {
   readonly as: readonly Involvement[];
 }
 
-/** The principal with its roles and groups of this moment. Undefined: it was removed, or the gateway has not seen it for too long. */
+/** With the roles and groups of this moment. Undefined: removed, or not seen for too long. */
 export type PrincipalNow = (id: string) => Promise<Principal | undefined>;
+
+/** What is known of the names of people that orchestrators may have too. */
+export interface OrchestratorNames {
+  /** A claim of the last token of an issuer's person. */
+  ofPerson(id: string, claim: string): Promise<string | undefined>;
+  /** The name of a configured user; undefined for any other id, such as that of a client. */
+  ofUser(id: string): string | undefined;
+  /** People of an issuer whose last token had this name in the claim. */
+  idsNamed(issuer: string, claim: string, name: string): Promise<readonly string[]>;
+}

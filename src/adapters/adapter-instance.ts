@@ -1,88 +1,92 @@
 import type { Clock } from '#base/clock.ts';
+import type { ErrorCode } from '#base/error-codes.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { createUsage } from '#base/usage.ts';
-import type { CallScope } from '#outbound/call-scope.ts';
-import type { FarSideReply } from '#outbound/outbound-call.ts';
-import { retryAfter } from '#outbound/retry-after.ts';
-import { mayBeRepeated, neverLeft } from '#outbound/sender.ts';
+import { createUsage } from '#base/timing/usage.ts';
+import type { CallScope } from '#outbound/call/call-scope.ts';
+import { retryAfter, type UpstreamReply } from '#outbound/call/outbound-call.ts';
+import { mayBeRepeated, neverLeft } from '#outbound/call/sender.ts';
 import type { AdapterKind } from './adapter-kind.ts';
-import type { AdapterNode, NodeCall } from './adapter-node.ts';
-import type { AdapterStanding, AdapterState } from './adapter-standing.ts';
-import { startHealthChecks } from './health-checks.ts';
-import { type AttemptResult, isNodeFault, refusesChanges } from './node-failure.ts';
-import { NodeRoute, type Target } from './node-route.ts';
-import type { NodeState } from './node-standing.ts';
-import { matchesPaths, type PathRights } from './path-rights.ts';
+import type { FoundCommit } from './commit-stamps.ts';
+import type { CallerMapping } from './credentials/credentials.ts';
+import type { ChangeCall } from './dry-runs.ts';
+import type { AdapterNode } from './nodes/adapter-node.ts';
+import type { NodeCall } from './nodes/node-call.ts';
+import { type AttemptResult, isNodeFault, refusesChanges } from './nodes/node-failure.ts';
+import { NodeRoute, startHealthChecks, type Target } from './nodes/node-route.ts';
+import type { AdapterStanding, AdapterState, NodeState } from './nodes/node-standing.ts';
+import { matchesPaths, type PathRights } from './paths/path-rights.ts';
 
-/** The configuration of one orchestrator, without that of its nodes. Durations are in milliseconds. */
+/** Without its nodes. Milliseconds. */
 export interface AdapterInstanceOptions extends PathRights {
   readonly name: string;
   readonly timeouts: { readonly total: number };
   readonly health: { readonly interval: number } | 'off';
   readonly concurrency: number;
   readonly queue: number;
-  /** Globs of the paths of POST actions that change nothing. Default: those of the kind. */
+  /** Globs of POST actions that change nothing. Default: those of the kind. */
   readonly readActions?: readonly string[];
+  /** Its configuration changes name the person, in label and comment of the commit. */
+  readonly stamp?: boolean;
   readonly tls?: { readonly verify: boolean };
   readonly proxy?: object;
 }
 
 export interface AdapterCall extends NodeCall {
-  /** `query`: up to two retries. `action`: one retry, and only if no byte of the first attempt left the gateway. */
+  /** `query`: two retries. `action`: one, if no byte had left. */
   readonly retry: 'query' | 'action';
 }
 
-/** One named orchestrator: its nodes, and the choice between them. */
 export interface AdapterInstance {
   readonly name: string;
   readonly kind: AdapterKind;
   readonly settings: AdapterInstanceOptions;
-  /** Milliseconds. A caller may ask for less time, but not for more. */
+  /** Set where each call is sent as its caller. `hasService`: the gateway has an account of its own too. */
+  readonly callers: (CallerMapping & { readonly hasService: boolean }) | undefined;
+  /** Milliseconds. A caller may ask for less. */
   readonly totalLimit: number;
-  /** In the order of the configuration; at least one. */
+  /** At least one, as configured. */
   readonly nodes: readonly AdapterNode[];
   standing(): AdapterStanding;
-  /** Whether a POST to the path changes nothing, in every reading of the path. */
+  /** POST, in every reading of the path. */
   isReadAction(path: string): boolean;
-  /** The media type of a request body if the caller names none; `path` is `params.path`. */
+  /** The call leaves with a stamp. */
+  stamps(call: ChangeCall): boolean;
+  /** Whether a node has the commit with this label. Never rejects. */
+  findCommit(label: string): Promise<FoundCommit>;
+  /** `path`: `params.path`. */
   defaultContentType(path: string): string;
-  /**
-   * Takes a slot, which is held until the scope ends, and sends the call, repeatedly if the retry rule allows it. Rejects as
-   * Sender.send does, or with `adapter-busy` or `adapter-unavailable`.
-   */
-  perform(call: AdapterCall, scope: CallScope): Promise<FarSideReply>;
-  /**
-   * Registers a call before it is put on record and performed: the instance remains open for it. Call the result once when the
-   * call has ended.
-   */
+  /** Holds a slot until the scope ends. Rejects as Sender.send does, or with `adapter-busy` or `adapter-unavailable`. */
+  perform(call: AdapterCall, scope: CallScope): Promise<UpstreamReply>;
+  /** Keeps the instance open for a call, before it is on record. Call the result once at its end. */
   hold(): () => void;
-  /** Resolves when all registered calls have ended, including replies that are streamed, and the connections are closed. */
+  /** Resolves when all held calls and streamed replies have ended. */
   close(): Promise<void>;
 }
 
 const retryLimit = { query: 2, action: 1 } as const;
-/** Milliseconds. The delay doubles with each attempt, and has full jitter. */
+/** Milliseconds, doubled with each attempt, with full jitter. */
 const backoffBase = 100;
 
 export function createAdapterInstance(options: {
   readonly kind: AdapterKind;
   readonly instance: AdapterInstanceOptions;
   readonly nodes: readonly AdapterNode[];
+  readonly callers?: AdapterInstance['callers'];
   readonly clock: Clock;
 }): AdapterInstance {
-  const { kind, instance, nodes, clock } = options;
-  const health = startHealthChecks({ nodes, health: instance.health });
+  const { kind, instance, nodes, callers, clock } = options;
+  const health = startHealthChecks({ nodes, health: callers?.hasService === false ? 'off' : instance.health });
   const usage = createUsage();
-  // The base addresses of all nodes have the same path.
+  // All nodes have the same path.
   const basePath = nodes[0] === undefined ? '' : new URL(nodes[0].url).pathname;
 
-  const attempted = async (call: AdapterCall, route: NodeRoute, target: Target): Promise<AttemptResult> => {
+  const tryNodes = async (call: AdapterCall, route: NodeRoute, target: Target): Promise<AttemptResult> => {
     const first = route.begin(target);
     let node = first instanceof Promise ? await first : first;
     let sent: AttemptResult | undefined;
     for (let count = 0; ; count += 1) {
       const attempt = await route.attempt(node, call);
-      // The earlier attempt left, and only its result says what became of the call.
+      // The earlier attempt left, and alone says what became of the call.
       if (sent !== undefined && isRefusal(attempt)) return sent;
       route.keep(node, attempt);
       if ('reply' in attempt && nodes.length > 1 && refusesChanges(attempt.reply)) void health.checkNow();
@@ -96,8 +100,8 @@ export function createAdapterInstance(options: {
   const perform: AdapterInstance['perform'] = async (call, scope) => {
     const route = new NodeRoute({ name: instance.name, nodes, health, scope });
     try {
-      // Every node can answer a GET, and it may be sent several times.
-      return resultOf(await attempted(call, route, call.method === 'GET' ? 'any' : 'primary'));
+      // Every node can answer a GET.
+      return resultOf(await tryNodes(call, route, call.method === 'GET' ? 'any' : 'primary'));
     } finally {
       await route.count();
     }
@@ -107,41 +111,50 @@ export function createAdapterInstance(options: {
     name: instance.name,
     kind,
     settings: instance,
+    callers,
     totalLimit: instance.timeouts.total,
     nodes,
     standing: () => standingOf(nodes),
     isReadAction: (path) => matchesPaths(instance.readActions ?? kind.readActions, path),
+    stamps: (call) => instance.stamp === true && kind.stamps?.isChange(call) === true,
+    async findCommit(label) {
+      const answers = await Promise.all(nodes.map((node) => node.findCommit(label)));
+      const known = answers.find((answer) => 'found' in answer && answer.found) ?? answers.find((answer) => 'unknown' in answer);
+      return known ?? answers[0] ?? { unknown: 'The adapter instance has no node.' };
+    },
     defaultContentType: (path) => kind.defaultContentType(`${basePath}/${path}`),
     perform,
     hold: () => usage.begin(),
     async close() {
       health.stop();
-      // A call that waits for a slot or between two attempts is not in flight at any node yet, but will be.
+      // A call may still wait for a slot or its next attempt.
       await usage.ended();
       await Promise.all(nodes.map((node) => node.close()));
     },
   };
 }
 
-function resultOf(attempt: AttemptResult): FarSideReply {
+function resultOf(attempt: AttemptResult): UpstreamReply {
   if ('failure' in attempt) throw attempt.failure;
   return attempt.reply;
 }
 
-/** True if the gateway itself refused the attempt, so that nothing of it was sent. */
+/** Nothing was sent. */
 function isRefusal(attempt: AttemptResult): boolean {
   const failure = 'failure' in attempt ? attempt.failure : undefined;
-  return failure instanceof GatewayError && (failure.code === 'adapter-unavailable' || failure.code === 'adapter-busy');
+  return failure instanceof GatewayError && refusals.has(failure.code);
 }
 
-/** Gives up what has not arrived of a reply; its first 64 KiB remain. */
+const refusals: ReadonlySet<ErrorCode> = new Set(['adapter-unavailable', 'adapter-busy', 'credentials-refused']);
+
+/** Keeps the first 64 KiB. */
 function withoutRest(attempt: AttemptResult): AttemptResult {
   if ('failure' in attempt) return attempt;
   attempt.reply.discard();
   return { reply: { ...attempt.reply, rest: undefined } };
 }
 
-/** Milliseconds before the next attempt, or undefined if this attempt is the result of the call. */
+/** Milliseconds. Undefined: this is the result of the call. */
 function delayBeforeNext(
   attempt: AttemptResult,
   { retry, count, clock }: { readonly retry: AdapterCall['retry']; readonly count: number; readonly clock: Clock },
@@ -151,16 +164,12 @@ function delayBeforeNext(
   return retry === 'query' ? retryDelay(attempt.reply, count, clock) : undefined;
 }
 
-/** A query may also be repeated if its connection broke; an action only if no byte of it left the gateway. */
 function mayBeSentAgain(failure: unknown, retry: AdapterCall['retry']): boolean {
   return retry === 'query' ? mayBeRepeated(failure) : neverLeft(failure);
 }
 
-/**
- * Milliseconds before a query is repeated, or undefined if its reply is the result. A 5xx with a RESTCONF error body is about a
- * device, not about the orchestrator, so it is a result.
- */
-function retryDelay(reply: FarSideReply, count: number, clock: Clock): number | undefined {
+/** Milliseconds. Undefined: this is the result of the call. */
+function retryDelay(reply: UpstreamReply, count: number, clock: Clock): number | undefined {
   if (reply.status !== 502 && reply.status !== 503 && reply.status !== 504) return undefined;
   if (!isNodeFault(reply)) return undefined;
   return Math.max(retryAfter(reply.headers, clock), backoff(count));
@@ -181,7 +190,7 @@ function standingOf(nodes: readonly AdapterNode[]): AdapterStanding {
   };
 }
 
-/** A node that was never called says nothing about the others. */
+/** A node that was never called says nothing. */
 function adapterState(ofNodes: ReadonlySet<NodeState>): AdapterState {
   const [only] = ofNodes;
   if (only !== undefined && ofNodes.size === 1) return only;

@@ -1,17 +1,11 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import type { AdapterInstance } from './adapter-instance.ts';
-import type { AdapterState } from './adapter-standing.ts';
+import type { AdapterState } from './nodes/node-standing.ts';
 
-/** The configured adapter instances. */
 export interface AdapterInstances {
-  /**
-   * Finds an instance by its exact name. Throws `adapter-not-found`, with the names that exist. One that `shows` leaves out is answered like
-   * one that does not exist.
-   */
+  /** Throws `adapter-not-found` with the existing names. One that `shows` leaves out counts as missing. */
   find(name: string, shows?: (name: string) => boolean): AdapterInstance;
-  /** Whether a POST to the path of the instance changes nothing. False where there is no such instance. */
   isReadAction(name: string, path: string): boolean;
-  /** The state of each instance. */
   states(): readonly AdapterState[];
   all(): readonly AdapterInstance[];
   close(): Promise<void>;

@@ -1,48 +1,53 @@
-import type { FarSideReply } from '#outbound/outbound-call.ts';
+import type { UpstreamReply } from '#outbound/call/outbound-call.ts';
+import type { Stamps } from './commit-stamps.ts';
 import type { DryRuns } from './dry-runs.ts';
 
-/**
- * The differences between kinds of orchestrators. A kind is a plain value. Everything that kinds have in common (connections,
- * limits, slots, retries, breakers) is in the adapter instance. Every kind passes conformance.test.ts.
- */
+export const adapterKindMeanings = {
+  nso: 'Cisco NSO',
+  restconf: 'any RFC 8040 server',
+  rest: 'any other HTTP server',
+} as const;
+
+export type AdapterKindName = keyof typeof adapterKindMeanings;
+
+export const adapterKindNames = Object.keys(adapterKindMeanings) as AdapterKindName[];
+
+/** The differences between kinds; the instance has what they share. Every kind passes conformance.test.ts. */
 export interface AdapterKind {
-  readonly name: 'nso' | 'restconf' | 'rest';
-  /**
-   * The media type of a request body if the caller names none. `path` is `params.path` as written, after the path of the base
-   * address.
-   */
+  readonly name: AdapterKindName;
+  /** `path`: `params.path` after the path of the base address. */
   defaultContentType(path: string): string;
-  /** Globs of the paths of POST actions that change nothing. */
+  /** Globs of POST actions that change nothing. */
   readonly readActions: readonly string[];
-  /** False if a POST with `{}` is sent without a message body: an operation without input has none (RFC 8040, section 3.6). */
+  /** First segments of paths to interfaces of the server that are not the one of this kind. Closed, unless `allowPaths` names the segment. */
+  readonly otherInterfaces?: readonly string[];
+  /** False: a POST with `{}` has no message body (RFC 8040, section 3.6). */
   readonly sendsEmptyObject: boolean;
-  /** Absent: a server of this kind may execute what it should only show, so it is never asked. */
+  /** Absent: a server may execute what it should only show. */
   readonly dryRuns?: DryRuns;
-  /**
-   * Finds the state and role of a node with cheap authenticated reads. If `ask` rejects, `probe` rejects with the same error: the
-   * node did not answer.
-   */
+  /** Absent: its commits take no label and no comment. */
+  readonly stamps?: Stamps;
+  /** Names that the server's own access rules put into groups, without those that it reserves. Undefined: not known. */
+  namedPeople?(ask: Ask): Promise<readonly string[] | undefined>;
+  /** Cheap authenticated reads. Rejects as `ask` does: no answer. */
   probe(ask: Ask): Promise<Probed>;
 }
 
-/** Sends a GET to the probed node; `path` is relative to its base address. */
+/** `path`: relative to the base address. */
 export type Ask = (path: string, accept: string) => Promise<Asked>;
 
 export interface Asked {
-  /** As sent, with the path of the base address. */
+  /** With the path of the base address. */
   readonly path: string;
-  readonly reply: FarSideReply;
+  readonly reply: UpstreamReply;
 }
 
-/** The result of a probe: the reply that decides whether the node is healthy, and its request. */
+/** The reply that decides whether the node is healthy. */
 export interface Probed extends Asked {
   readonly role: NodeRole;
-  /** Why the reply is not the one of a healthy node of this kind, with the likely cause. A 401 and a 5xx need no reason. */
+  /** The likely cause, unless 401 or 5xx. */
   readonly fault?: string;
 }
 
-/**
- * Whether actions may go to a node. `primary`: yes. `secondary`: another node is the primary. `read-only`: the primary refuses
- * changes now.
- */
+/** For actions. `secondary`: another node is the primary. `read-only`: the primary refuses changes. */
 export type NodeRole = 'primary' | 'secondary' | 'read-only';

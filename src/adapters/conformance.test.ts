@@ -5,16 +5,17 @@ import { systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { noLog } from '#base/log.ts';
 import { Secret } from '#base/secret.ts';
-import { CallScope } from '#outbound/call-scope.ts';
-import { createConnector } from '#outbound/connector.ts';
-import { createResolver } from '#outbound/resolver.ts';
-import { createSender } from '#outbound/sender.ts';
-import { closedPort, type FarSide, farSide, httpReply, jsonReply } from '../../test/support/far-sides/far-side.ts';
+import { CallScope } from '#outbound/call/call-scope.ts';
+import { createSender } from '#outbound/call/sender.ts';
+import { createConnector } from '#outbound/dialling/connector.ts';
+import { createResolver } from '#outbound/dialling/resolver.ts';
+import { closedPort, httpReply, jsonReply, type Upstream, upstream } from '../../test/support/upstreams/upstream.ts';
 import { type AdapterCall, type AdapterInstance, createAdapterInstance } from './adapter-instance.ts';
 import { adapterKinds } from './adapter-kinds.ts';
-import { createAdapterNode } from './adapter-node.ts';
-import type { AdapterAuthentication } from './authentication.ts';
-import { createCredentials } from './credential-kinds.ts';
+import { createCredentials } from './credentials/credential-kinds.ts';
+import type { AdapterAuthentication } from './credentials/credentials.ts';
+import { createRefusalGuard } from './credentials/refusal-guard.ts';
+import { createAdapterNode } from './nodes/adapter-node.ts';
 
 const everything = { actions: ['**'], queries: ['**'] };
 const nothing = { actions: [], queries: [] };
@@ -52,17 +53,20 @@ for (const kind of Object.values(adapterKinds)) {
       allowPaths: everything,
       denyPaths: nothing,
     } as const;
+    const credentials = createCredentials({
+      issuer: 'orchestration-gateway',
+      name: 'x',
+      authentication: auth,
+      openTokenSender: () => createSender({ connect }),
+      clock: systemClock,
+      userAgent: 'test',
+    });
     const node = createAdapterNode({
       url,
       kind,
       instance: options,
-      credentials: createCredentials({
-        name: 'x',
-        authentication: auth,
-        openTokenSender: () => createSender({ connect }),
-        clock: systemClock,
-        userAgent: 'test',
-      }),
+      credentials,
+      guard: createRefusalGuard({ ...options, credentials, clock: systemClock }),
       userAgent: 'test',
       open: () => createSender({ connect }),
       clock: systemClock,
@@ -79,13 +83,13 @@ for (const kind of Object.values(adapterKinds)) {
     return scope;
   };
   const rejectsWith = (code: string) => (error: unknown) => error instanceof GatewayError && error.code === code;
-  const called = async (t: TestContext, instance: AdapterInstance, far: FarSide, call: AdapterCall = query) => {
+  const called = async (t: TestContext, instance: AdapterInstance, far: Upstream, call: AdapterCall = query) => {
     await instance.perform(call, scopeOf(t));
     return far.request;
   };
 
   test(`${kind.name}: the path is joined to the base address and otherwise sent as written`, async (t) => {
-    const far = await farSide(t);
+    const far = await upstream(t);
     for (const [url, path, expected] of [
       [far.url, 'a/b=10.0.0.0%2F24?x=%zz', '/a/b=10.0.0.0%2F24?x=%zz'],
       [`${far.url}/`, '/a//b/', '/a//b/'],
@@ -99,7 +103,7 @@ for (const kind of Object.values(adapterKinds)) {
   });
 
   test(`${kind.name}: the body is sent byte for byte with its length`, async (t) => {
-    const far = await farSide(t);
+    const far = await upstream(t);
     const request = await called(t, instanceOf(t, far.url), far, action);
     assert.equal(request.method, 'POST');
     assert.equal(request.body.toString(), '{"a":1.0}');
@@ -107,7 +111,7 @@ for (const kind of Object.values(adapterKinds)) {
   });
 
   test(`${kind.name}: each type of authentication sends its credentials in its header`, async (t) => {
-    const far = await farSide(t);
+    const far = await upstream(t);
     for (const [auth, header, value] of [
       [{ type: 'none' }, 'authorization', undefined],
       [
@@ -131,21 +135,21 @@ for (const kind of Object.values(adapterKinds)) {
   });
 
   test(`${kind.name}: an action whose connection breaks after it left is not sent again`, async (t) => {
-    const far = await farSide(t);
+    const far = await upstream(t);
     far.answer((_request, socket) => void socket.resetAndDestroy());
     await assert.rejects(instanceOf(t, far.url).perform(action, scopeOf(t)), rejectsWith('outcome-unknown'));
     assert.equal(far.requests.length, 1);
   });
 
   test(`${kind.name}: an action that is answered 503 is not sent again`, async (t) => {
-    const far = await farSide(t, () => httpReply({ status: 503 }));
+    const far = await upstream(t, () => httpReply({ status: 503 }));
     const reply = await instanceOf(t, far.url).perform(action, scopeOf(t));
     assert.equal(reply.status, 503);
     assert.equal(far.requests.length, 1);
   });
 
   test(`${kind.name}: a query is repeated twice over broken connections and 503s`, async (t) => {
-    const far = await farSide(t);
+    const far = await upstream(t);
     far.answer((_request, socket) => {
       if (far.requests.length === 1) return void socket.resetAndDestroy();
       return far.requests.length === 2 ? httpReply({ status: 503, headers: { 'Retry-After': '0' } }) : jsonReply('{"a":1}');
@@ -157,7 +161,7 @@ for (const kind of Object.values(adapterKinds)) {
 
   test(`${kind.name}: a 502 with a RESTCONF error body is the answer and is not repeated`, async (t) => {
     const error = '{"ietf-restconf:errors":{"error":[{"error-tag":"operation-failed","error-message":"out of sync"}]}}';
-    const far = await farSide(t, () => jsonReply(error, { status: 502, type: 'application/yang-data+json' }));
+    const far = await upstream(t, () => jsonReply(error, { status: 502, type: 'application/yang-data+json' }));
     assert.equal((await instanceOf(t, far.url).perform(query, scopeOf(t))).status, 502);
     assert.equal(far.requests.length, 1);
   });
@@ -175,7 +179,7 @@ for (const kind of Object.values(adapterKinds)) {
         'text/xml',
       ],
     ] as const) {
-      const far = await farSide(t, () => jsonReply(body, { status: 502, type }));
+      const far = await upstream(t, () => jsonReply(body, { status: 502, type }));
       const reply = await instanceOf(t, far.url).perform(query, scopeOf(t));
       reply.discard();
       assert.deepEqual([reply.status, far.requests.length], [502, 1]);
@@ -183,13 +187,13 @@ for (const kind of Object.values(adapterKinds)) {
   });
 
   test(`${kind.name}: a Retry-After longer than the remaining time makes the reply the answer`, async (t) => {
-    const far = await farSide(t, () => httpReply({ status: 503, headers: { 'Retry-After': '3600' } }));
+    const far = await upstream(t, () => httpReply({ status: 503, headers: { 'Retry-After': '3600' } }));
     assert.equal((await instanceOf(t, far.url).perform(query, scopeOf(t))).status, 503);
     assert.equal(far.requests.length, 1);
   });
 
   test(`${kind.name}: a call without a reply ends at the time limit for the first byte`, async (t) => {
-    const far = await farSide(t, () => undefined);
+    const far = await upstream(t, () => undefined);
     const instance = instanceOf(t, far.url, { type: 'none' }, 100);
     await assert.rejects(instance.perform(query, scopeOf(t)), rejectsWith('upstream-timeout'));
   });

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '#base/clock.ts';
-import { CallScope } from '#outbound/call-scope.ts';
+import { CallScope } from '#outbound/call/call-scope.ts';
 import type { AdapterKind } from './adapter-kind.ts';
 import { keepDryRunProof } from './dry-run-proof.ts';
+import type { DryRunProof } from './dry-runs.ts';
 import { nsoAdapter } from './kinds/nso/nso-adapter.ts';
 import { restAdapter } from './kinds/rest/rest-adapter.ts';
-import type { AttemptResult } from './node-failure.ts';
+import type { AttemptResult } from './nodes/node-failure.ts';
 
 /** A node that answers `modules` as its YANG library. */
 function node(kind: AdapterKind = nsoAdapter) {
@@ -15,17 +16,16 @@ function node(kind: AdapterKind = nsoAdapter) {
   const reads: string[] = [];
   const proof = keepDryRunProof({
     kind,
-    url: 'http://nso.example.net/base',
     clock: { ...systemClock, monotonic: () => now },
     async send(path) {
       reads.push(path);
       return await answer();
     },
   });
-  const required = async (): Promise<void> => {
+  const asked = async (): Promise<DryRunProof> => {
     const scope = new CallScope({ total: 10_000, clock: systemClock });
     try {
-      await proof.require(scope);
+      return await proof.ask(scope);
     } finally {
       scope.end();
     }
@@ -33,67 +33,68 @@ function node(kind: AdapterKind = nsoAdapter) {
   return {
     reads,
     proof,
-    required,
+    asked,
     pass: (milliseconds: number) => void (now += milliseconds),
     answers: (next: typeof answer) => void (answer = next),
   };
 }
 
-function library(module: string): AttemptResult {
-  const text = `{"ietf-yang-library:yang-library":{"module-set":[{"module":[{"name":"${module}"}]}]}}`;
+function library(...modules: readonly string[]): AttemptResult {
+  const list = JSON.stringify(modules.map((name) => ({ name })));
+  const text = `{"ietf-yang-library:yang-library":{"module-set":[{"module":${list}}]}}`;
   return { reply: { status: 200, headers: {}, head: Buffer.from(text), rest: undefined, discard: () => {} } };
 }
 
 test('a proof holds for a minute, and is then read again', async () => {
-  const { reads, required, pass, answers } = node();
-  await required();
+  const { reads, asked, pass, answers } = node();
+  await asked();
   pass(59_000);
-  await required();
+  await asked();
   assert.equal(reads.length, 1);
   pass(2_000);
   answers(() => library('another-server'));
-  await assert.rejects(required(), { code: 'no-dry-run' });
+  assert.ok('missing' in (await asked()));
   assert.equal(reads.length, 3, 'both forms of the library');
 });
 
 test('a missing proof and a failed reading are not kept', async () => {
-  const { reads, required, answers } = node();
+  const { reads, asked, answers } = node();
   answers(() => library('another-server'));
-  await assert.rejects(required(), { code: 'no-dry-run', message: /^No dry run was sent to nso\.example\.net: / });
+  assert.ok('missing' in (await asked()));
   answers(() => ({ failure: new Error('broken') }));
-  await assert.rejects(required(), { message: 'broken' });
+  await assert.rejects(asked(), { message: 'broken' });
   answers(() => library('tailf-ncs'));
-  await required();
+  await asked();
   assert.equal(reads.length, 4);
 });
 
 test('a proof is forgotten where the node may be another server', async () => {
-  const { reads, required, proof } = node();
-  await required();
+  const { reads, asked, proof } = node();
+  await asked();
   proof.forget();
-  await required();
+  await asked();
   assert.equal(reads.length, 2);
 });
 
 test('a reading that began before the node failed is not kept', async () => {
-  const { reads, required, proof, answers } = node();
+  const { reads, asked, proof, answers } = node();
   const { promise, resolve } = Promise.withResolvers<AttemptResult>();
   answers(() => promise);
-  const first = required();
+  const first = asked();
   proof.forget();
   resolve(library('tailf-ncs'));
   await first;
-  await required();
+  await asked();
   assert.equal(reads.length, 2);
 });
 
 test('previews at the same time share one reading, and one that is aborted does not end it', async () => {
-  const { reads, required, proof, answers } = node();
+  const { reads, asked, proof, answers } = node();
   const { promise, resolve } = Promise.withResolvers<AttemptResult>();
   answers(() => promise);
   const scope = new CallScope({ total: 10_000, clock: systemClock });
-  const aborted = assert.rejects(proof.require(scope), { message: 'the caller left' });
-  const others = Promise.all([required(), required()]);
+  const aborted = assert.rejects(proof.ask(scope), { message: 'the caller left' });
+  const others = Promise.all([asked(), asked()]);
   scope.abort(new Error('the caller left'));
   await aborted;
   scope.end();
@@ -103,7 +104,18 @@ test('previews at the same time share one reading, and one that is aborted does 
 });
 
 test('a kind without dry runs proves nothing, and is not asked', async () => {
-  const { reads, required } = node(restAdapter);
-  await assert.rejects(required(), { code: 'no-dry-run', message: /an adapter of kind rest has no dry runs/ });
+  const { reads, asked } = node(restAdapter);
+  assert.deepEqual(await asked(), { missing: 'an adapter of kind rest has no dry runs' });
   assert.equal(reads.length, 0);
+});
+
+test('a node says by a module of its library how it takes commit parameters, and another minute may change that', async () => {
+  const { asked, pass, answers } = node();
+  assert.deepEqual(await asked(), { form: 'parameters' });
+  answers(() => library('tailf-ncs', 'tailf-ncs-commit-params'));
+  pass(61_000);
+  assert.deepEqual(await asked(), { form: 'params' });
+  answers(() => library('tailf-ncs-commit-params'));
+  pass(61_000);
+  assert.ok('missing' in (await asked()));
 });

@@ -1,20 +1,20 @@
 import type { AdapterInstance } from './adapter-instance.ts';
 import type { AdapterInstances } from './adapter-instances.ts';
-import type { AdapterNode } from './adapter-node.ts';
+import type { AdapterNode } from './nodes/adapter-node.ts';
 
-/** The adapter instances as entrances and metrics see them: they can be looked at and tried, but only the call path sends. */
+/** For entrances and metrics: only the call path sends. */
 export interface KnownAdapters {
-  /** See AdapterInstances. */
   find(name: string, shows?: (name: string) => boolean): KnownAdapter;
   all(): readonly KnownAdapter[];
   readonly states: AdapterInstances['states'];
 }
 
-export interface KnownAdapter extends Pick<AdapterInstance, 'kind' | 'name' | 'settings' | 'standing'> {
+export interface KnownAdapter
+  extends Pick<AdapterInstance, 'callers' | 'findCommit' | 'kind' | 'name' | 'settings' | 'standing' | 'stamps'> {
   readonly nodes: readonly KnownNode[];
 }
 
-export interface KnownNode extends Pick<AdapterNode, 'standing' | 'tryNow' | 'url'> {
+export interface KnownNode extends Pick<AdapterNode, 'namedPeople' | 'standing' | 'tryNow' | 'url'> {
   readonly breaker: Pick<AdapterNode['breaker'], 'state'>;
   readonly slots: Pick<AdapterNode['slots'], 'inFlight' | 'waiting'>;
 }

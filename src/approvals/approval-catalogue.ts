@@ -1,8 +1,8 @@
-import type { Operation } from '#access/operations.ts';
 import type { InvolvedPrincipal } from '#access/people.ts';
 import type { SamePerson } from '#access/persons.ts';
 import type { Principal } from '#access/principal.ts';
-import type { Rights } from '#access/rights.ts';
+import type { Operation } from '#access/rights/operations.ts';
+import type { Rights } from '#access/rights/rights.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { type VisiblePage, visiblePage } from '#base/visible-page.ts';
@@ -19,10 +19,11 @@ import {
   warningsOf,
 } from './approval-people.ts';
 import { decisionText, digestOfBody, type ProofKey, proofOf } from './approval-proof.ts';
-import type { ApprovalFilter, ApprovalPlace } from './approval-reading-store.ts';
+import type { ApprovalFilter, ApprovalPosition } from './approval-reading-store.ts';
 import { approvalNotFound, approvalOver } from './approval-refusals.ts';
 import { type Standing, type StandingNeeds, standingOf } from './approval-standing.ts';
 import type { ApprovalStore } from './approval-store.ts';
+import type { BatchItems, ShownItems } from './batches/batch-items.ts';
 
 /** Who asks for which approval. */
 export interface ApprovalRequest {
@@ -39,6 +40,8 @@ export type SeenApproval = Approval & {
   readonly seesRun: boolean;
   /** Sentences about rules that no known people could satisfy. None in a list. */
   readonly warnings: readonly string[];
+  /** Of one for a batch. None in a list. */
+  readonly items?: ShownItems | undefined;
 };
 
 /**
@@ -51,8 +54,8 @@ export interface ApprovalCatalogue {
   list(request: {
     readonly principal: Principal;
     readonly filter: ApprovalFilter;
-    readonly page: { readonly limit: number; readonly after?: ApprovalPlace | undefined };
-  }): Promise<VisiblePage<SeenApproval, ApprovalPlace>>;
+    readonly page: { readonly limit: number; readonly after?: ApprovalPosition | undefined };
+  }): Promise<VisiblePage<SeenApproval, ApprovalPosition>>;
   /** `forbidden` (403) for those who are no approvers, 409 where it is over. A second grant of the same person changes nothing. */
   grant(request: ApprovalRequest & { readonly reason: string }): Promise<SeenApproval>;
   /** As `grant`. It ends the approval, also one that was granted and not used yet. */
@@ -65,7 +68,7 @@ export interface ApprovalCatalogue {
 
 type ReadingOperation = Extract<Operation, 'listApprovals' | 'previewApproval' | 'readApproval'>;
 
-interface CatalogueOptions extends StandingNeeds {
+interface CatalogueOptions extends StandingNeeds, BatchItems {
   readonly store: ApprovalStore;
   readonly rights: Rights;
   readonly takePreview: (approval: Approval, asker: Principal, format?: DryRunFormat) => Promise<StoredPreview>;
@@ -87,7 +90,8 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
   };
   const seen = async (given: Approval, principal: Principal): Promise<SeenApproval> => {
     const approval = await listed(given, principal);
-    return { ...approval, warnings: warningsOf(approval, await options.known(), persons.isSame) };
+    const items = given.batch && (await options.shownItems(given.batch));
+    return { ...approval, warnings: warningsOf(approval, await options.known(), persons.isSame), items };
   };
   // A right shows approvals as the role admin does. It makes no one an approver.
   const shows = (operation: ReadingOperation, principal: Principal, approval: Approval): boolean =>
@@ -115,7 +119,7 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
     async list({ principal, filter, page: asked }) {
       const page = await visiblePage({
         ...asked,
-        read: (most, place: ApprovalPlace | undefined) => store.list(filter, { limit: most, after: place }),
+        read: (limit, place: ApprovalPosition | undefined) => store.list(filter, { limit, after: place }),
         sees: (approval) => shows('listApprovals', principal, approval),
         placeOf: ({ createdAt, id }) => ({ createdAt, id }),
         sizeOf,
@@ -158,9 +162,14 @@ function maySee(principal: Principal, approval: Approval): boolean {
 
 /** What people decide about is what was asked: the store alone is not believed. */
 async function refuseVoid(approval: Approval, needs: CatalogueOptions): Promise<void> {
-  if (approval.bodyDigest !== digestOfBody(approval.body)) throw approvalOver({ ...approval, status: 'expired' });
+  const isShown = approval.bodyDigest === digestOfBody(approval.body) && (await hasItsItems(approval, needs));
+  if (!isShown) throw approvalOver({ ...approval, status: 'expired' });
   const { losses } = await openStanding(approval, needs);
   await needs.store.withdraw(approval, losses);
+}
+
+async function hasItsItems({ batch }: Approval, { itemsOf }: CatalogueOptions): Promise<boolean> {
+  return batch === undefined || (await itemsOf(batch)).digest === batch.digest;
 }
 
 /** Throws 409 where the approval is over by the store or by the audit log. */

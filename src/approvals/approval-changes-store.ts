@@ -1,13 +1,14 @@
 import { type SqlBool, sql, type Transaction } from 'kysely';
 import type { Database } from '#database/database.ts';
-import type { Tables } from '#database/tables.ts';
-import type { RunsChange } from '#runs/run-changes.ts';
-import { digestOf } from '#runs/run-row.ts';
-import type { Approval, ApprovalFacts, ApprovalStatus } from './approval.ts';
+import type { Tables } from '#database/tables/tables.ts';
+import type { RunsChange } from '#runs/journal/run-changes.ts';
+import { digestOf } from '#runs/journal/run-row.ts';
+import type { Approval, ApprovalDecision, ApprovalFacts, ApprovalStatus } from './approval.ts';
 import { type ApprovalEvent, approvalEvent } from './approval-events.ts';
 import { approvalText, digestOfBody, type ProofKey, proofOf } from './approval-proof.ts';
 import { type ApprovalRow, approvalOf, factColumns, factsText, idOfUse } from './approval-row.ts';
 import { digestOfTerms } from './approval-subject.ts';
+import { addWaiter, batchEnded, markUsedIn, type Waiter, waitersOf } from './batches/batch-approval-store.ts';
 
 export interface NewApproval {
   readonly id: string;
@@ -15,6 +16,8 @@ export interface NewApproval {
   readonly facts: Omit<ApprovalFacts, 'proof' | 'bodyDigest' | 'decisions'>;
   readonly body: Buffer | undefined;
   readonly expiresAt: number;
+  /** For a batch: the task that asks, and waits for the approval. */
+  readonly waiter?: Waiter | undefined;
 }
 
 /** Throws where the approval may not be decided, and answers undefined where nothing changes. */
@@ -40,6 +43,7 @@ const onceMore = sql<number>`unrecorded + 1`;
 export async function createIn(
   { transaction, key, at }: Changing,
   made: NewApproval,
+  dialect: Database['dialect'],
 ): Promise<
   { readonly result: { readonly approval: Approval; readonly isNew: boolean; readonly over: readonly Approval[] } } & RunsChange
 > {
@@ -48,18 +52,25 @@ export async function createIn(
   const isOfSubject = sql<SqlBool>`subject = ${subject} and rules = ${rules} and status in ('waiting', 'granted')`;
   const there = await transaction.selectFrom('approval').select(factColumns).where(isOfSubject).execute();
   // One that has expired makes room, although no gateway has put that on record yet.
-  const past = there.filter((one) => one.expires_at <= at || approvalOf(one, key).isVoid).map(({ id }) => id);
-  const over = await endAll({ transaction, key, at }, past);
+  const past = there.filter((one) => (one.holds_until ?? one.expires_at) <= at || approvalOf(one, key).isVoid);
+  const wasUsed = (one: (typeof past)[number]): boolean => one.holds_until !== null;
+  await markUsedIn(transaction, past.filter(wasUsed), at);
+  const unused = past.filter((one) => !wasUsed(one)).map(({ id }) => id);
+  const over = await endAll({ transaction, key, at }, unused);
   const created = await transaction
     .insertInto('approval')
     .values(row)
     .onConflict((conflict) => conflict.doNothing())
     .returning('id')
     .execute();
-  const found = await transaction.selectFrom('approval').selectAll().where(isOfSubject).executeTakeFirstOrThrow();
+  const asked = transaction.selectFrom('approval').selectAll().where(isOfSubject);
+  const { waiter } = made;
+  // Who decides at this moment sees the waiter, or the waiter sees the decision.
+  const found = await (waiter !== undefined && dialect === 'postgres' ? asked.forUpdate() : asked).executeTakeFirstOrThrow();
+  if (waiter !== undefined) await addWaiter(transaction, { approval: found.id, ...waiter });
   const approval = approvalOf(found, key);
   const isNew = created.length > 0;
-  const { events, commands } = expiry(over, at);
+  const { events, commands } = await expiry(transaction, over, at);
   const requested = isNew ? [approvalEvent('requested', approval, { at })] : [];
   return { result: { approval, isNew, over }, events: [...events, ...requested], commands };
 }
@@ -70,7 +81,7 @@ function rowOf({ id, subject, facts, body, expiresAt }: NewApproval, { key, at }
     id,
     subject,
     rules: digestOfTerms(facts.rules),
-    run: facts.task?.run ?? null,
+    run: facts.batch?.run ?? facts.task?.run ?? null,
     status: 'waiting',
     created_at: at,
     expires_at: expiresAt,
@@ -82,18 +93,18 @@ function rowOf({ id, subject, facts, body, expiresAt }: NewApproval, { key, at }
     used_by: null,
     unannounced: 0,
     unrecorded: 1,
+    batch: facts.batch === undefined ? null : `${facts.batch.activity}.${facts.batch.attempt}`,
+    holds_until: null,
   };
 }
 
-async function endAll({ transaction, key, at }: Changing, ids: readonly string[]): Promise<readonly Approval[]> {
+async function endAll({ transaction, key, at }: Changing, ids: readonly string[] | 'all'): Promise<readonly Approval[]> {
   if (ids.length === 0) return [];
-  const ended = await transaction
+  const ending = transaction
     .updateTable('approval')
     .set({ status: 'expired', changed_at: at, unrecorded: onceMore })
-    .where('id', 'in', ids)
-    .where('status', 'in', ['waiting', 'granted'])
-    .returning(factColumns)
-    .execute();
+    .where('status', 'in', ['waiting', 'granted']);
+  const ended = await (ids === 'all' ? ending : ending.where('id', 'in', ids)).returning(factColumns).execute();
   return ended.map((row) => approvalOf(row, key));
 }
 
@@ -140,7 +151,7 @@ export async function decideIn(
   return {
     result: after,
     events: events.map(({ kind, key: event }) => approvalEvent(kind, after, { at, key: event })),
-    commands: status === 'waiting' ? [] : wakingOf([after]),
+    commands: await wakingOf(transaction, [after], decisions.at(-1)),
   };
 }
 
@@ -183,7 +194,7 @@ export async function announceIn(
 }
 
 interface Expiring {
-  readonly which: { readonly subject: string } | { readonly ids: readonly string[] } | { readonly limit: number };
+  readonly which: { readonly subject: string } | { readonly ids: readonly string[] } | { readonly limit: number } | 'all';
   readonly dialect: Database['dialect'];
 }
 
@@ -192,30 +203,50 @@ export async function expireIn(
   { transaction, key, at }: Changing,
   { which, dialect }: Expiring,
 ): Promise<{ readonly result: readonly Approval[] } & RunsChange> {
-  if ('ids' in which) {
-    const ended = await endAll({ transaction, key, at }, which.ids);
-    return { result: ended, ...expiry(ended, at) };
+  if (which === 'all' || 'ids' in which) {
+    const ended = await endAll({ transaction, key, at }, which === 'all' ? which : which.ids);
+    return { result: ended, ...(await expiry(transaction, ended, at)) };
   }
   // One that people decide about at this moment is left to the next round.
   const locking = dialect === 'sqlite' ? sql`` : 'limit' in which ? sql`for update skip locked` : sql`for update`;
   const ended = sql`exists (select 1 from run where run.id = approval.run and run.ended_at is not null)`;
   const over =
-    'subject' in which ? sql`subject = ${which.subject}` : sql`(expires_at <= ${at} or (approval.run is not null and ${ended}))`;
+    'subject' in which
+      ? sql`subject = ${which.subject}`
+      : sql`holds_until is null and (expires_at <= ${at} or (approval.run is not null and ${ended}) or ${batchEnded})`;
   const limit = 'limit' in which ? which.limit : 20;
   const { rows } = await sql<ApprovalRow>`update approval set status = 'expired', changed_at = ${at}, unrecorded = unrecorded + 1
     where id in (select id from approval where status in ('waiting', 'granted') and ${over} order by id limit ${limit} ${locking})
     returning ${sql.join(factColumns.map((column) => sql.ref(column)))}`.execute(transaction);
   const approvals = rows.map((row) => approvalOf(row, key));
-  return { result: approvals, ...expiry(approvals, at) };
+  return { result: approvals, ...(await expiry(transaction, approvals, at)) };
 }
 
-function expiry(approvals: readonly Approval[], at: number): Required<Pick<RunsChange, 'events' | 'commands'>> {
-  return { events: approvals.map((approval) => approvalEvent('expired', approval, { at })), commands: wakingOf(approvals) };
+async function expiry(
+  transaction: Transaction<Tables>,
+  approvals: readonly Approval[],
+  at: number,
+): Promise<Required<Pick<RunsChange, 'events' | 'commands'>>> {
+  const events = approvals.map((approval) => approvalEvent('expired', approval, { at }));
+  return { events, commands: await wakingOf(transaction, approvals) };
 }
 
-/** Commands to the runs that wait for the approvals. */
-function wakingOf(approvals: readonly Approval[]): NonNullable<RunsChange['commands']> {
-  return approvals.flatMap(({ task }) =>
-    task === undefined ? [] : [{ run: task.run, command: { kind: 'approval-decided' as const } }],
-  );
+/** Commands to the runs that wait for the approvals. `decided`: the timeline gets it. */
+async function wakingOf(
+  transaction: Transaction<Tables>,
+  approvals: readonly Approval[],
+  decided?: ApprovalDecision,
+): Promise<NonNullable<RunsChange['commands']>> {
+  const decision = decided && {
+    as: decided.as,
+    principal: decided.principal.username,
+    at: decided.at,
+    reason: decided.reason,
+  };
+  const waiters = approvals.flatMap(({ task, batch }) => (task === undefined || batch !== undefined ? [] : [task]));
+  const ofBatches = approvals.filter(({ batch }) => batch !== undefined).map(({ id }) => id);
+  return [...waiters, ...(await waitersOf(transaction, ofBatches))].map(({ run, activity }) => ({
+    run,
+    command: { kind: 'approval-decided' as const, ...(decision && { activity, decision }) },
+  }));
 }

@@ -1,6 +1,6 @@
 import type { AuditFacts } from '#audit/audit-entry.ts';
-import { withMaskedQuery } from '#base/masked-query.ts';
-import type { NewEvent } from '#runs/run-records.ts';
+import { withMaskedQuery } from '#base/text/masked-query.ts';
+import type { NewEvent } from '#runs/journal/run-records.ts';
 import type { Approval, ApprovalDecision } from './approval.ts';
 
 export type ApprovalEvent = 'requested' | 'granted' | 'rejected' | 'withdrawn' | 'used' | 'expired';
@@ -19,7 +19,7 @@ export function approvalEvent(
     id,
     status,
     principal: principal.username,
-    ...(call !== undefined && { call: calledBy(call) }),
+    ...(call !== undefined && { call: describeCall(call) }),
     ...(message !== undefined && { message }),
     ...(task !== undefined && { run: task.run, task: task.reference }),
     rules: rules.map(({ name }) => name),
@@ -38,17 +38,17 @@ export function approvalEvent(
   return { at, kind: 'lifecycle', event: JSON.stringify(event) };
 }
 
-function calledBy(call: NonNullable<Approval['call']>) {
+function describeCall(call: NonNullable<Approval['call']>) {
   const { operation: route, method } = call;
   return call.operation === 'restCall'
     ? { route, method, path: withMaskedQuery(call.uri) }
     : { route, adapter: call.adapter, method, path: withMaskedQuery(call.path) };
 }
 
-/** What people decide about, for the audit log. */
-export function approvalName({ call, message }: Pick<Approval, 'call' | 'message'>): string | undefined {
+/** What people decide about, in words. */
+function approvalName({ call, message }: Pick<Approval, 'call' | 'message'>): string | undefined {
   if (call === undefined) return message;
-  const { method, path } = calledBy(call);
+  const { method, path } = describeCall(call);
   return `${method} ${path}`;
 }
 
@@ -60,25 +60,33 @@ function adapterOf({ call }: Pick<Approval, 'call'>): string | undefined {
   return call !== undefined && 'adapter' in call ? call.adapter : undefined;
 }
 
+/** What an approval is about, for the audit log: with the run that asks, if one does. */
+export function factsAbout({ task, ...about }: Pick<Approval, 'call' | 'message' | 'task'>) {
+  const automation = task?.of?.automation;
+  return {
+    approvalName: approvalName(about),
+    ...(task && { run: task.run }),
+    ...(automation && { automation: { _id: automation.id, name: automation.name } }),
+  };
+}
+
 /** What the audit log holds of a grant that counts no more. */
-export function withdrawalFacts({ id, task, ...about }: Approval, { principal, withdrawn }: ApprovalDecision): AuditFacts {
+export function withdrawalFacts({ id, ...about }: Approval, { principal, withdrawn }: ApprovalDecision): AuditFacts {
   return {
     event: 'withdrawn',
     approval: id,
-    approvalName: approvalName(about),
-    run: task?.run,
+    ...factsAbout(about),
     adapter: adapterOf(about),
     detail: `The grant of ${principal.username} counts no more: ${withdrawn?.reason ?? ''}`,
   };
 }
 
 /** What the audit log holds of an approval that ended without a use. */
-export function expiryFacts({ id, task, ...about }: Approval): AuditFacts {
+export function expiryFacts({ id, ...about }: Approval): AuditFacts {
   return {
     event: 'expired',
     approval: id,
-    approvalName: approvalName(about),
-    run: task?.run,
+    ...factsAbout(about),
     adapter: adapterOf(about),
     detail: 'The approval was not used in time, or its run no longer waits for it.',
   };

@@ -1,35 +1,10 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import fc from 'fast-check';
-import type { ApprovalRule } from '#access/approval-options.ts';
-import { createPersons } from '#access/persons.ts';
-import type { Principal } from '#access/principal.ts';
-import { noRights } from '#access/rights.test-support.ts';
-import { createApprovalProofs } from '#audit/approval-proofs.ts';
-import { type AuditLog, createAuditLog, type Intended } from '#audit/audit-log.ts';
+import type { ApprovalRule } from '#access/rights/approval-options.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { noLog } from '#base/log.ts';
-import type { ApprovalGate, ApprovalPermit } from '#calls/approval-gate.ts';
-import type { Call } from '#calls/call.ts';
-import { runStoreOver } from '#runs/run-store.test-support.ts';
-import type { ApprovalTasks } from '#runs/tasks/approval-task.ts';
-import { createTestClock, type TestClock } from '../../test/support/gateway/access.ts';
 import { eachStore, type TestStore } from '../../test/support/stores/stores.ts';
-import { type ApprovalCatalogue, createApprovalCatalogue } from './approval-catalogue.ts';
-import { createApprovalGate } from './approval-gate.ts';
-import { proofKeyOf } from './approval-proof.ts';
-import { createApprovalStore } from './approval-store.ts';
-import { createApprovalTasks } from './approval-tasks.ts';
-
-const hour = 3_600_000;
-
-function person(name: string, ...groups: readonly string[]): Principal {
-  return { id: name, username: name, roles: ['admin'], groups };
-}
-
-/** The caller is one of the approvers, and may not approve its own call. */
-const caller = person('ann', 'leads');
-const approvers = [person('lea', 'leads'), person('leo', 'leads'), caller, person('eve')];
+import { approvers, caller, callWith, type Gateways, hour, leaves, openGateways } from './batches/gateways.test-support.ts';
 
 function ruleSets(): readonly (readonly ApprovalRule[])[] {
   const when = { routes: [], adapters: [], methods: [], paths: [], roles: [], via: [] };
@@ -37,79 +12,7 @@ function ruleSets(): readonly (readonly ApprovalRule[])[] {
   return [[rule], [{ ...rule, count: 2 }], [rule, { ...rule, name: 'two', count: 2 }]];
 }
 
-function callWith(body: string): Call {
-  const params = { path: 'act', accept: 'application/json' };
-  return { operation: 'restAction', adapter: 'NSO', params, passedOn: {}, body: Buffer.from(body) } as Call;
-}
-
 const calls = [callWith('{"a":1}'), callWith('{"a":2}')];
-
-/** Two gateways on one store: each has a gate and an audit log of its own. */
-interface Gateways {
-  /** Ids of approvals that ended without a use. */
-  readonly expired: string[];
-  readonly gates: readonly { readonly gate: ApprovalGate; readonly audit: AuditLog; readonly tasks: ApprovalTasks }[];
-  readonly catalogue: ApprovalCatalogue;
-  readonly clock: TestClock;
-}
-
-async function opened(t: TestContext, store: TestStore): Promise<Gateways> {
-  const clock = createTestClock();
-  const options = await store.empty(t);
-  const gates: Gateways['gates'][number][] = [];
-  const expired: string[] = [];
-  let catalogue: ApprovalCatalogue | undefined;
-  for (const _gateway of [1, 2]) {
-    const database = await store.open(t, options);
-    const runs = runStoreOver(t, database, clock);
-    const audit = await createAuditLog({
-      database,
-      clock,
-      log: noLog,
-      version: '1',
-      config: { retention: 30 * 24 * hour },
-      longestCall: () => hour,
-    });
-    t.after(() => audit.close());
-    const needs = {
-      clock,
-      key: proofKeyOf('a key of the test'),
-      proofs: (approval: string) => createApprovalProofs(database).of([approval]),
-      principalNow: async (id: string) => approvers.find((one) => one.id === id),
-      isGone: () => false,
-      persons: createPersons({ caller: [caller.id, 'ann-cli'] }),
-      rules: () => [],
-    };
-    const approvals = createApprovalStore({
-      ...needs,
-      database,
-      changeRuns: runs.changeWith,
-      audit,
-      expired: (over) => void expired.push(...over.map(({ id }) => id)),
-      withdrawn: () => undefined,
-    });
-    const gate = createApprovalGate({
-      ...needs,
-      store: approvals,
-      base: '',
-      takePreview: () => undefined,
-      bytesAtMost: 100_000,
-    });
-    gates.push({ gate, audit, tasks: createApprovalTasks({ ...needs, store: approvals, bytesAtMost: 100_000 }) });
-    const takePreview = () => Promise.resolve({ kind: 'none', at: clock.now() });
-    catalogue ??= createApprovalCatalogue({
-      ...needs,
-      store: approvals,
-      rights: noRights,
-      takePreview,
-      known: async () => approvers,
-      involvedNow: async () => [],
-      seesRun: async () => true,
-    });
-  }
-  assert.ok(catalogue);
-  return { gates, catalogue, clock, expired };
-}
 
 /** What the test knows of an approval. */
 interface Known {
@@ -152,27 +55,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('wait' as const), minutes: fc.constantFrom(1, 70) }),
   fc.record({ kind: fc.constant('rules' as const), set: fc.nat({ max: 2 }) }),
 );
-
-/** Sends a call with the approval it names, as the call path does. The approval is used up with the intent, and given back without one. */
-async function leaves(
-  { gate, audit }: Gateways['gates'][number],
-  asking: Parameters<ApprovalGate['admit']>[0],
-): Promise<boolean | string> {
-  let permit: ApprovalPermit | undefined;
-  let intended: Intended | undefined;
-  try {
-    permit = await gate.admit(asking);
-    intended = await audit.intend({ event: 'request', proof: permit?.use }, permit?.withIntent);
-    permit?.used();
-    await intended.outcome({ event: 'request', outcome: 'ok' });
-    return true;
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    return error.approval?.id ?? false;
-  } finally {
-    if (intended === undefined) await permit?.release();
-  }
-}
 
 async function playedOut({ gates, catalogue, clock }: Gateways, steps: readonly Step[]): Promise<readonly Known[]> {
   const known: Known[] = [];
@@ -234,7 +116,7 @@ const granted: readonly Step[] = [
 
 function suiteOf(store: TestStore): void {
   test('no sequence of requests, decisions, waits and changes of rules lets a call leave without its grants, or twice', async (t) => {
-    const gateways = await opened(t, store);
+    const gateways = await openGateways(t, store);
     let left = 0;
     await fc.assert(
       fc.asyncProperty<[readonly Step[]]>(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
@@ -249,7 +131,7 @@ function suiteOf(store: TestStore): void {
   });
 
   test('two gateways that send one approved call at the same moment let it leave once', async (t) => {
-    const gateways = await opened(t, store);
+    const gateways = await openGateways(t, store);
     const rules = ruleSets()[0] ?? [];
     for (let round = 0; round < 20; round += 1) {
       const asking = { principal: caller, call: callWith(`{"round":${round}}`), rules };
@@ -272,7 +154,7 @@ function suiteOf(store: TestStore): void {
   });
 
   test('an approval whose time is over makes room for a new one, and the store tells that it has expired', async (t) => {
-    const { gates, expired, clock } = await opened(t, store);
+    const { gates, expired, clock } = await openGateways(t, store);
     const [gateway] = gates;
     assert.ok(gateway);
     const asking = { principal: caller, call: callWith('{}'), rules: ruleSets()[0] ?? [], reference: {} };
@@ -284,7 +166,7 @@ function suiteOf(store: TestStore): void {
   });
 
   test('bodies of open approvals have a limit together, and what is asked for already keeps its approval', async (t) => {
-    const { gates } = await opened(t, store);
+    const { gates } = await openGateways(t, store);
     const [gateway] = gates;
     assert.ok(gateway);
     const long = (digit: string) => callWith(digit.repeat(60_000));
@@ -306,7 +188,7 @@ function suiteOf(store: TestStore): void {
   });
 
   test('questions of tasks count among the open approvals of a principal, and have the same limit', async (t) => {
-    const { gates } = await opened(t, store);
+    const { gates } = await openGateways(t, store);
     const [gateway] = gates;
     assert.ok(gateway);
     const terms = { approvers: { roles: [], groups: ['noc'] }, count: 1, selfApproval: false };

@@ -1,37 +1,59 @@
 import type { GatewayError } from '#base/gateway-error.ts';
-import { uuidVersion7 } from '#base/uuid.ts';
-import type { ApprovalGate, ApprovalPermit, AskingCall } from '#calls/approval-gate.ts';
+import { uuidVersion7 } from '#base/text/uuid.ts';
+import type { ApprovalGate, ApprovalPermit, AskingCall } from '#calls/approval-check.ts';
 import { type Approval, isOpen, statusAt, termsOf } from './approval.ts';
 import { useOf } from './approval-facts.ts';
+import { previewedDevices } from './approval-preview.ts';
 import { approvalMismatch, approvalOver, approvalRequired, whereToWait } from './approval-refusals.ts';
-import { hasRoom, type RoomNeeds, tooMany } from './approval-room.ts';
+import { hasRoom, tooMany } from './approval-room.ts';
 import { newUse, textOfUse } from './approval-row.ts';
-import { type StandingNeeds, standingOf } from './approval-standing.ts';
-import type { ApprovalStore } from './approval-store.ts';
+import { standingOf } from './approval-standing.ts';
 import { covers, fingerprintOf, storedCall, taskSubject } from './approval-subject.ts';
+import { admitItem, type BatchGateNeeds, callOfItem } from './batches/batch-gate.ts';
 
-interface GateOptions extends StandingNeeds, RoomNeeds {
-  readonly store: ApprovalStore;
-  /** In front of the path of an approval. */
-  readonly base: string;
-  /** Takes the preview of a new approval, in the background. */
-  readonly takePreview: (approval: Approval) => void;
-}
+type GateOptions = BatchGateNeeds;
 
 export function createApprovalGate(options: GateOptions): ApprovalGate {
   return {
     async admit(asking) {
-      const fingerprint = fingerprintOf(asking.call, asking.principal, await options.store.hashKey());
-      const found = await findApproval(asking, fingerprint, options);
-      const standing = found && (await standingOf(found, asking, options));
-      if (standing !== undefined) {
-        await options.store.withdraw(standing.approval, standing.losses);
-        return await permitOf(standing.approval, options);
-      }
-      if (asking.rules.length === 0) return undefined;
-      // A void one makes room for a new one.
-      if (found !== undefined) await options.store.expire({ ids: [found.id] });
-      return await ask(asking, fingerprint, options);
+      const ofBatch = callOfItem(asking);
+      const once = ofBatch && (await admitItem(ofBatch, options));
+      if (once === undefined) return await admitCall(asking, options);
+      const rules = asking.rules.filter((rule) => rule.covers !== 'batch');
+      const own = rules.length === 0 ? undefined : await admitCall({ ...asking, rules }, options);
+      return own === undefined ? once : await withBoth(own, once, options);
+    },
+  };
+}
+
+async function admitCall(asking: AskingCall, options: GateOptions): Promise<ApprovalPermit | undefined> {
+  const fingerprint = fingerprintOf(asking.call, asking.principal, await options.store.hashKey());
+  const found = await findApproval(asking, fingerprint, options);
+  const standing = found && (await standingOf(found, asking, options));
+  if (standing !== undefined) {
+    await options.store.withdraw(standing.approval, standing.losses);
+    return await permitOf(standing.approval, options);
+  }
+  if (asking.rules.length === 0) return undefined;
+  // A void one makes room for a new one.
+  if (found !== undefined) await options.store.expire({ ids: [found.id] });
+  return await ask(asking, fingerprint, options);
+}
+
+/** The intent has one use. That of the batch is on record before it, and is released with the other one. */
+async function withBoth(own: ApprovalPermit, ofBatch: ApprovalPermit, { store }: GateOptions): Promise<ApprovalPermit> {
+  await store.prove(ofBatch.use);
+  return {
+    ...own,
+    withIntent: {
+      key: own.withIntent.key,
+      use: async (transaction, record) =>
+        (await ofBatch.withIntent.use(transaction, record)) && (await own.withIntent.use(transaction, record)),
+      lost: () => own.withIntent.lost(),
+    },
+    async release() {
+      await ofBatch.release();
+      await own.release();
     },
   };
 }
@@ -60,7 +82,7 @@ async function findApproval(
 async function ask(asking: AskingCall, fingerprint: string, options: GateOptions): Promise<never> {
   const { principal, call, rules, reference, involved = [] } = asking;
   const { store, clock, base, takePreview } = options;
-  const { task, reason } = reference;
+  const { task, reason, client, notBefore = 0 } = reference;
   const now = clock.now();
   const shown = storedCall(call, reference);
   const subject = task === undefined ? fingerprint : taskSubject(task);
@@ -73,13 +95,14 @@ async function ask(asking: AskingCall, fingerprint: string, options: GateOptions
       call: shown.call,
       message: undefined,
       reason,
+      client,
       task,
       fingerprint,
       rules: rules.map(termsOf),
       involved,
     },
     body: shown.body,
-    expiresAt: now + Math.min(...rules.map(({ expires }) => expires)),
+    expiresAt: Math.max(now, notBefore) + Math.min(...rules.map(({ expires }) => expires)),
   });
   if (isNew) takePreview(approval);
   throw approvalRequired({ approval, base }, sentenceOf(approval));
@@ -113,10 +136,13 @@ async function permitOf(approval: Approval, options: GateOptions): Promise<Appro
     const now = (await store.readFacts(id)) ?? approval;
     return refusalOf(now.status === 'granted' ? { ...now, status: 'used' } : now);
   };
+  const { preview } = (await store.read(id)) ?? approval;
   const quietly = (work: Promise<void>): Promise<void> => work.catch(() => undefined);
   const useOfRecord = (record: string) => ({ id, use: textOfUse(use, record), isUnrecorded: false });
   return {
+    id,
     use: useOf(id, use),
+    devices: preview && previewedDevices(preview),
     withIntent: { key: id, use: (transaction, record) => store.useIn(transaction, useOfRecord(record)), lost },
     // A use that is not announced now is announced by the upkeep.
     used: () => void quietly(store.announce([id])),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { SelfApproval } from '#access/approval-options.ts';
 import { type Involvement, involvements } from '#access/people.ts';
 import { createPersons } from '#access/persons.ts';
 import type { Principal } from '#access/principal.ts';
+import type { SelfApproval } from '#access/rights/approval-options.ts';
 import type { Approval, ApprovalDecision, ApprovalTerms } from './approval.ts';
 import { grantableRules, obstacleCodes, obstacleOf, warningsOf } from './approval-people.ts';
 

@@ -1,8 +1,8 @@
-import { type Approvers, isApprover } from '#access/approval-options.ts';
 import type { InvolvedPrincipal, Involvement, NamedPrincipal } from '#access/people.ts';
 import type { SamePerson } from '#access/persons.ts';
 import type { Principal } from '#access/principal.ts';
-import { merged } from '#runs/involved-people.ts';
+import { type Approvers, isApprover } from '#access/rights/approval-options.ts';
+import { merged } from '#runs/people/run-people.ts';
 import { type Approval, type ApprovalDecision, type ApprovalTerms, grantsFor, isOpen } from './approval.ts';
 
 /** Who asks, and who had a hand in the call. */

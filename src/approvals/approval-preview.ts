@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal } from '#access/principal.ts';
+import type { Entrance } from '#access/rights/access-options.ts';
 import type { DryRunFormat, Preview } from '#adapters/dry-runs.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { continueTrace } from '#base/trace-context.ts';
 import type { Call } from '#calls/call.ts';
-import type { TakePreview } from '#previews/preview.ts';
+import type { PreviewContext, TakePreview } from '#previews/preview.ts';
 import { checkParams, type RequestParams } from '#relay/orchestrator-request.ts';
 import type { Approval, StoredPreview } from './approval.ts';
 
 interface ApprovalPreviewNeeds {
   readonly preview: TakePreview;
-  /** Who answers for the calls of a run; an empty list where one of them is gone. Rejects with `store-unavailable`. */
-  readonly answerableOf: (run: string) => Promise<readonly Principal[] | undefined>;
+  /** Of a run. The list is empty where one of them is gone. Rejects with `store-unavailable`. */
+  readonly peopleOf: (run: string) => Promise<Pick<PreviewContext, 'answerable' | 'owner'> | undefined>;
   readonly clock: Clock;
   /** Who asks for the preview. Undefined: the call, when it was refused. */
   readonly asker: Principal | undefined;
@@ -25,20 +26,21 @@ interface ApprovalPreviewNeeds {
  * `too-many-requests` where `asker` has a preview too many.
  */
 export async function previewOfApproval(approval: Approval, needs: ApprovalPreviewNeeds): Promise<StoredPreview> {
-  const preview = await taken(approval, needs);
+  const preview = await takePreview(approval, needs);
   return { ...preview, at: needs.clock.now() };
 }
 
-async function taken(approval: Approval, { preview, answerableOf, asker, format }: ApprovalPreviewNeeds): Promise<Preview> {
+async function takePreview(approval: Approval, { preview, peopleOf, asker, format }: ApprovalPreviewNeeds): Promise<Preview> {
   const call = callOf(approval);
   if ('none' in call) return { kind: 'none', reason: call.none };
-  const { id, principal, task } = approval;
-  const answerable = task && (await answerableOf(task.run));
+  const { id, principal, task, client } = approval;
+  const people = task && (await peopleOf(task.run));
   const context = {
     principal,
     asker,
-    entrance: task === undefined ? ('http' as const) : ('run' as const),
-    answerable,
+    entrance: task === undefined ? entranceOf(approval) : ('run' as const),
+    client,
+    ...people,
     requestId: randomUUID(),
     trace: continueTrace(undefined),
     span: undefined,
@@ -55,6 +57,10 @@ async function taken(approval: Approval, { preview, answerableOf, asker, format 
   }
 }
 
+function entranceOf({ client }: Approval): Entrance {
+  return client === undefined ? 'http' : 'mcp';
+}
+
 /** The call again as it was asked for. */
 function callOf({ call, body }: Approval): Call | { readonly none: string } {
   if (call === undefined) return { none: 'A question has no preview.' };
@@ -68,4 +74,17 @@ function callOf({ call, body }: Approval): Call | { readonly none: string } {
   if (operation === 'restQuery') return { operation, adapter, params };
   if (operation === 'restRequest') return { operation, adapter, params, passedOn, body };
   return { operation, adapter, params, passedOn, body: body ?? Buffer.from('{}') };
+}
+
+/** How an orchestrator names devices in each format: headings of the gateway, blocks of the command line, elements. */
+const deviceNames: Readonly<Record<string, RegExp>> = {
+  native: /^# device (.+)$/gmu,
+  cli: /^[ +-]*device (\S+) \{/gmu,
+  xml: /<device(?:\s[^<>]*)?>\s*<name>([^<]+)<\/name>/gu,
+};
+
+/** The devices that the preview of a call names, in its order and with repetitions. */
+export function previewedDevices({ kind, text = '' }: StoredPreview): readonly string[] {
+  const pattern = deviceNames[kind];
+  return pattern === undefined ? [] : [...text.matchAll(pattern)].map(([, name = '']) => name.trim());
 }

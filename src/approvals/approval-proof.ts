@@ -18,7 +18,8 @@ type AskedApproval = Omit<ApprovalFacts, 'decisions'> & Pick<Approval, 'id' | 's
 
 /** What the proof of an approval is about. The body is in it by its digest. */
 export function approvalText(approval: Omit<AskedApproval, 'proof'>): string {
-  const { id, subject, principal, call, bodyDigest, message, reason, task, fingerprint, rules, involved } = approval;
+  const { id, subject, principal, call, bodyDigest, message, reason, client, task, batch, fingerprint, rules, involved } =
+    approval;
   const asked = {
     id,
     subject,
@@ -27,7 +28,9 @@ export function approvalText(approval: Omit<AskedApproval, 'proof'>): string {
     bodyDigest,
     message,
     reason,
+    client,
     task,
+    batch,
     fingerprint,
     rules: rules.map(termsOf),
     involved,

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { type SqlBool, sql } from 'kysely';
 import type { Database } from '#database/database.ts';
-import { digestOf } from '#runs/run-row.ts';
+import { digestOf } from '#runs/journal/run-row.ts';
 import { type Approval, type ApprovalStatus, isApprovalId, isOpen } from './approval.ts';
 import type { ProofKey } from './approval-proof.ts';
 import { approvalOf, factColumns } from './approval-row.ts';
 
 /** Where a page of the list begins: after this approval. */
-export type ApprovalPlace = Pick<Approval, 'createdAt' | 'id'>;
+export type ApprovalPosition = Pick<Approval, 'createdAt' | 'id'>;
 
 export interface ApprovalFilter {
   readonly status?: ApprovalStatus | undefined;
@@ -16,7 +16,7 @@ export interface ApprovalFilter {
 
 interface ListOptions {
   readonly filter: ApprovalFilter;
-  readonly page: { readonly limit: number; readonly after?: ApprovalPlace | undefined };
+  readonly page: { readonly limit: number; readonly after?: ApprovalPosition | undefined };
   readonly now: number;
 }
 
@@ -46,9 +46,13 @@ export async function listApprovals(
 ): Promise<readonly Approval[]> {
   let query = read.selectFrom('approval').select(factColumns);
   if (status === 'expired')
-    query = query.where(sql<SqlBool>`(status = 'expired' or (status in ('waiting', 'granted') and expires_at <= ${now}))`);
+    query = query.where(
+      sql<SqlBool>`(status = 'expired' or (status in ('waiting', 'granted') and holds_until is null and expires_at <= ${now}))`,
+    );
+  else if (status === 'used')
+    query = query.where(sql<SqlBool>`(status = 'used' or (status in ('waiting', 'granted') and holds_until <= ${now}))`);
   else if (status !== undefined) query = query.where('status', '=', status);
-  if (status !== undefined && isOpen(status)) query = query.where('expires_at', '>', now);
+  if (status !== undefined && isOpen(status)) query = query.where(sql<SqlBool>`coalesce(holds_until, expires_at) > ${now}`);
   if (run !== undefined) query = query.where('run', '=', run);
   if (after !== undefined) query = query.where(sql<SqlBool>`(created_at, id) < (${after.createdAt}, ${after.id})`);
   const rows = await query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute();

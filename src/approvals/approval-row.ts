@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { Tables } from '#database/tables.ts';
+import type { Tables } from '#database/tables/tables.ts';
 import { type Approval, type ApprovalFacts, hasAllGrants, isOpen, type StoredPreview } from './approval.ts';
 import { isApprovalProven, isDecisionProven, type ProofKey } from './approval-proof.ts';
 
 export type ApprovalRow = Tables['approval'];
 
 export function factsText(facts: ApprovalFacts): string {
-  const { principal, call, message, reason, task, fingerprint, rules, involved, bodyDigest, proof, decisions } = facts;
-  const kept = { principal, call, message, reason, task, fingerprint, rules, involved, bodyDigest, proof, decisions };
+  const { principal, call, message, reason, client, task, batch, fingerprint, rules, involved } = facts;
+  const { bodyDigest, proof, decisions } = facts;
+  const asked = { principal, call, message, reason, client, task, batch, fingerprint, rules, involved };
+  const kept = { ...asked, bodyDigest, proof, decisions };
   return JSON.stringify(kept satisfies ApprovalFacts);
 }
 
@@ -46,6 +48,7 @@ export const factColumns = [
   'used_by',
   'unannounced',
   'unrecorded',
+  'holds_until',
 ] as const;
 
 type FactRow = Pick<ApprovalRow, (typeof factColumns)[number]>;
@@ -81,6 +84,7 @@ export function storedApproval(row: FactRow & Partial<ApprovalRow>): Approval {
     status: row.status,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
+    holdsUntil: row.holds_until ?? undefined,
     changedAt: row.changed_at,
     body: body === null ? undefined : Buffer.from(body),
     preview: preview === null ? undefined : (JSON.parse(preview) as StoredPreview),

@@ -1,10 +1,10 @@
-import { type ApprovalRule, isApprover } from '#access/approval-options.ts';
 import type { InvolvedPrincipal, PrincipalNow } from '#access/people.ts';
 import type { Persons } from '#access/persons.ts';
 import type { Principal } from '#access/principal.ts';
+import { type ApprovalRule, isApprover } from '#access/rights/approval-options.ts';
 import type { ProvenFact } from '#audit/audit-entry.ts';
 import type { Clock } from '#base/clock.ts';
-import { type Approval, type ApprovalDecision, type ApprovalTerms, hasAllGrants, statusAt } from './approval.ts';
+import { type Approval, type ApprovalDecision, type ApprovalTerms, batchHolds, hasAllGrants, statusAt } from './approval.ts';
 import { type ProvenState, provenState } from './approval-facts.ts';
 import { isFreeOfHand, peopleOf } from './approval-people.ts';
 import { decisionText, digestOfText, type ProofKey } from './approval-proof.ts';
@@ -47,24 +47,25 @@ export async function standingOf(approval: Approval, people: PeopleNow, needs: S
   if (approval.isVoid) return undefined;
   // Another gateway, or another request, may have changed it a moment ago.
   await needs.store.record(approval);
-  const { isAsked, over, withdrawn } = provenState(approval, await needs.proofs(approval.id), needs.key);
-  if (over !== undefined) return { approval: ended(approval, over), losses: noLosses };
+  const { isAsked, over, withdrawn, begunAt } = provenState(approval, await needs.proofs(approval.id), needs.key);
+  if (over !== undefined) return { approval: endAs(approval, over), losses: noLosses };
   if (!isAsked) return undefined;
-  const status = statusAt(approval, needs.clock.now());
-  if (status !== 'granted') return { approval: { ...approval, status }, losses: noLosses };
-  return await counted(approval, people, { needs, withdrawn });
+  const now = { ...approval, holdsUntil: begunAt === undefined ? undefined : begunAt + batchHolds };
+  const status = statusAt(now, needs.clock.now());
+  if (status !== 'granted') return { approval: { ...now, status }, losses: noLosses };
+  return await countGrants(now, people, { needs, withdrawn });
 }
 
 const noLosses: Losses = new Map();
 
 /** A call has its use in the record of its intent. A question has none. */
-function ended(approval: Approval, { status, record }: NonNullable<ProvenState['over']>): Approval {
+function endAs(approval: Approval, { status, record }: NonNullable<ProvenState['over']>): Approval {
   const usedBy = status === 'used' && approval.call !== undefined ? record : undefined;
   return { ...approval, status, usedBy: approval.usedBy ?? usedBy };
 }
 
 /** Counts the grants of an approval that has all of them. */
-async function counted(
+async function countGrants(
   approval: Approval,
   people: PeopleNow,
   { needs, withdrawn }: { readonly needs: StandingNeeds; readonly withdrawn: ReadonlySet<string> },

@@ -1,11 +1,11 @@
 import { sql, type Transaction } from 'kysely';
-import type { ProvenFact } from '#audit/audit-entry.ts';
+import type { ApprovalFact, ProvenFact } from '#audit/audit-entry.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
-import type { Tables } from '#database/tables.ts';
-import type { ChangeRuns } from '#runs/run-changes.ts';
-import type { Approval, ApprovalDecision, StoredPreview } from './approval.ts';
+import type { Tables } from '#database/tables/tables.ts';
+import type { ChangeRuns, RunsChange } from '#runs/journal/run-changes.ts';
+import { type Approval, type ApprovalDecision, batchHolds, type StoredPreview } from './approval.ts';
 import {
   announceIn,
   createIn,
@@ -17,11 +17,11 @@ import {
   type UseOfApproval,
   useIn,
 } from './approval-changes-store.ts';
-import { factsOfApproval, isSameFact } from './approval-facts.ts';
+import { approvalOfItem, factsOfApproval, idOfItemUse, isItemUsed, isSameFact } from './approval-facts.ts';
 import { type ProofKey, proofOf, releaseText } from './approval-proof.ts';
 import {
   type ApprovalFilter,
-  type ApprovalPlace,
+  type ApprovalPosition,
   approvalsOfSubject,
   countOpen,
   hashKey,
@@ -32,7 +32,9 @@ import {
   readOpenApprovals,
   unrecordedApprovals,
 } from './approval-reading-store.ts';
+import { textOfUse } from './approval-row.ts';
 import { type Losses, withdrawalFrom } from './approval-withdrawal.ts';
+import { type BatchUse, endUsedIn, releaseItemIn, useForItemIn, type Waiter } from './batches/batch-approval-store.ts';
 
 /**
  * The approvals. Any number of gateways work on one store. What is asked and decided is in the audit log, too, once a method resolves: so a
@@ -49,7 +51,7 @@ export interface ApprovalStore {
   /** The newest first, without bodies and previews. */
   list(
     filter: ApprovalFilter,
-    page: { readonly limit: number; readonly after?: ApprovalPlace | undefined },
+    page: { readonly limit: number; readonly after?: ApprovalPosition | undefined },
   ): Promise<readonly Approval[]>;
   /** Open approvals in the order of their ids, from the one after `after` on. */
   open(page: { readonly after: string; readonly limit: number }): Promise<readonly Approval[]>;
@@ -67,6 +69,20 @@ export interface ApprovalStore {
   useIn(transaction: Transaction<Tables>, use: UseOfApproval): Promise<boolean>;
   /** The call of this use sent nothing: the approval can be used again. */
   release(id: string, use: string): Promise<void>;
+  /** A call is about to use the approval of its batch. The grant holds for a day from the first one on, as the audit log says. */
+  beginBatch(approval: Approval): Promise<void>;
+  /** Whether a call of the item had a use of the approval at the place. Several approvals may have been asked for one after the other. */
+  isItemUsed(use: Omit<BatchUse, 'use'>): Promise<boolean>;
+  /** Uses the approval for a call of an item, in this transaction. False where it cannot be used, or was used for the item at the place. */
+  useForItemIn(transaction: Transaction<Tables>, use: BatchUse, record: string): Promise<boolean>;
+  /** Puts a use into the audit log by itself. */
+  prove(use: ApprovalFact): Promise<void>;
+  /** Approvals of batches for which the task has waited. */
+  waitedFor(task: Waiter): Promise<readonly string[]>;
+  /** The call of this use sent nothing. */
+  releaseItem(use: BatchUse): Promise<void>;
+  /** Ends used approvals of batches that have ended, or whose day is over. */
+  endUsed(limit: number): Promise<void>;
   savePreview(id: string, preview: StoredPreview): Promise<void>;
   /** Puts the use of approvals into the log of events. */
   announce(ids: readonly string[]): Promise<void>;
@@ -78,6 +94,8 @@ export interface ApprovalStore {
   recordLate(olderThan: number): Promise<void>;
   /** Ends open approvals: whose time is over, whose run has ended, those of the subject, and these. */
   expire(which: { readonly subject: string } | { readonly ids: readonly string[] } | { readonly limit: number }): Promise<void>;
+  /** Ends every open approval in this transaction. `told`: to be called once the transaction is committed. */
+  endAllIn(transaction: Transaction<Tables>): Promise<{ readonly change: RunsChange; readonly told: () => void }>;
   /** Deletes approvals that were over before this time. Answers how many. */
   forget(before: number, limit: number): Promise<number>;
   /** The key of the hashes of calls. */
@@ -107,6 +125,7 @@ export function createApprovalStore(options: ApprovalStoreOptions): ApprovalStor
     ...readingOf(options),
     ...decidingOf(options, record),
     ...usesOf(options, record),
+    ...batchUsesOf(options, record),
     record,
     async recordLate(olderThan) {
       const late = await unrecordedApprovals(reading, { before: options.clock.now() - olderThan, limit: lateAtOnce });
@@ -143,8 +162,15 @@ function readingOf({
     },
     async forget(before, limit) {
       const over = sql`select id from approval where not (status in ('waiting', 'granted')) and changed_at < ${before} limit ${limit}`;
-      const { numAffectedRows = 0n } = await sql`delete from approval where id in (${over})`.execute(records);
-      return Number(numAffectedRows);
+      return await records.transaction().execute(async (transaction) => {
+        const { rows } = await sql<{ readonly id: string }>`delete from approval where id in (${over}) returning id`.execute(
+          transaction,
+        );
+        const ids = rows.map(({ id }) => id);
+        for (const table of ['approval_waiter', 'approval_use'] as const)
+          if (ids.length > 0) await transaction.deleteFrom(table).where('approval', 'in', ids).execute();
+        return ids.length;
+      });
     },
     hashKey: once(() => hashKey(database)),
   };
@@ -153,7 +179,7 @@ function readingOf({
 function decidingOf(
   { database: { dialect }, changeRuns, clock, key, expired, withdrawn }: ApprovalStoreOptions,
   record: RecordApproval,
-): Pick<ApprovalStore, 'create' | 'decide' | 'withdraw' | 'expire'> {
+): Pick<ApprovalStore, 'create' | 'decide' | 'withdraw' | 'expire' | 'endAllIn'> {
   const decide = async (id: string, judge: Judge, at: number): Promise<Approval | undefined> => {
     const decided = await changeRuns((transaction) => decideIn({ transaction, key, at }, { id, judge, dialect }));
     if (decided !== undefined) await record(decided);
@@ -161,7 +187,9 @@ function decidingOf(
   };
   return {
     async create(made) {
-      const { over, ...created } = await changeRuns((transaction) => createIn({ transaction, key, at: clock.now() }, made));
+      const { over, ...created } = await changeRuns((transaction) =>
+        createIn({ transaction, key, at: clock.now() }, made, dialect),
+      );
       expired(over);
       for (const approval of [...over, created.approval]) await record(approval);
       return created;
@@ -178,6 +206,10 @@ function decidingOf(
       const ended = await changeRuns((transaction) => expireIn({ transaction, key, at: clock.now() }, { which, dialect }));
       expired(ended);
       for (const approval of ended) await record(approval);
+    },
+    async endAllIn(transaction) {
+      const { result, ...change } = await expireIn({ transaction, key, at: clock.now() }, { which: 'all', dialect });
+      return { change, told: () => expired(result) };
     },
   };
 }
@@ -210,6 +242,47 @@ function usesOf(
         .limit(100)
         .execute();
       return rows.map(({ id }) => id);
+    },
+  };
+}
+
+function batchUsesOf(
+  { database: { dialect, read }, changeRuns, clock, key, audit, proofs }: ApprovalStoreOptions,
+  record: RecordApproval,
+): Pick<ApprovalStore, 'beginBatch' | 'isItemUsed' | 'useForItemIn' | 'prove' | 'waitedFor' | 'releaseItem' | 'endUsed'> {
+  return {
+    async beginBatch({ id, holdsUntil }) {
+      if (holdsUntil === undefined) await audit.prove([{ approval: id, of: 'begun' }]);
+      await changeRuns(async (transaction) => {
+        const begun = transaction.updateTable('approval').set({ holds_until: holdsUntil ?? clock.now() + batchHolds });
+        await begun.where('id', '=', id).where('holds_until', 'is', null).execute();
+        return { result: undefined };
+      });
+    },
+    isItemUsed: async (use) => isItemUsed(use, await proofs(approvalOfItem(use)), key),
+    useForItemIn: (transaction, use, id) =>
+      useForItemIn(transaction, { use, text: textOfUse(use.use, id), now: clock.now(), dialect }),
+    prove: (use) => audit.prove([use]),
+    async waitedFor({ run, activity }) {
+      const rows = await read
+        .selectFrom('approval_waiter')
+        .select('approval')
+        .where('run', '=', run)
+        .where('activity', '=', activity)
+        .execute();
+      return rows.map(({ approval }) => approval);
+    },
+    async releaseItem(use) {
+      const [approval, released] = [approvalOfItem(use), idOfItemUse(use)];
+      await audit.prove([{ approval, of: 'released', use: released, mac: proofOf(releaseText(approval, released), key) }]);
+      await changeRuns(async (transaction) => ({ result: await releaseItemIn(transaction, use) }));
+    },
+    async endUsed(limit) {
+      const ended = await changeRuns((transaction) => endUsedIn(transaction, { at: clock.now(), limit, dialect }));
+      for (const id of ended) {
+        const approval = await readFacts({ read, key }, id);
+        if (approval !== undefined) await record(approval);
+      }
     },
   };
 }

@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { Principal } from '#access/principal.ts';
-import type { ApprovalReference, ApprovalTask } from '#calls/approval-gate.ts';
+import type { ApprovalItem, ApprovalReference, ApprovalTask } from '#calls/approval-check.ts';
 import { type Call, methodOf } from '#calls/call.ts';
-import { shownHeaders } from '#relay/shown-headers.ts';
+import { shownHeaders } from '#relay/caller-headers.ts';
 import { type ApprovalTerms, type StoredCall, termsOf } from './approval.ts';
 
 /**
@@ -84,6 +84,20 @@ function unmasked(text: string): string {
 /** The subject of an approval that a task asks for. */
 export function taskSubject({ run, activity, attempt }: ApprovalTask): string {
   return JSON.stringify([run, activity, attempt]);
+}
+
+/** The subject of an approval for calls of a batch. They are of one task, to one adapter instance or one scheme and host, with one method. */
+export function batchSubject({ reference }: ApprovalTask, { run, activity, attempt, digest }: ApprovalItem, call: Call): string {
+  const target = call.operation === 'restCall' ? call.request.destination.origin : call.adapter;
+  const method = call.operation === 'restCall' ? call.request.verb : methodOf(call);
+  return JSON.stringify(['batch', run, activity, attempt, digest, reference, call.operation === 'restCall', target, method]);
+}
+
+/** The same for each attempt at the task in this turn. */
+export function placeOfUse({ reference }: ApprovalTask, { turn }: ApprovalItem): string {
+  return createHash('sha256')
+    .update(JSON.stringify([turn, reference]))
+    .digest('base64url');
 }
 
 /** Two lists of rules have the same digest only if they ask for the same. */

@@ -1,4 +1,5 @@
-import { uuidVersion7 } from '#base/uuid.ts';
+import { uuidVersion7 } from '#base/text/uuid.ts';
+import type { ApprovalItem, ApprovalTask } from '#calls/approval-check.ts';
 import type { ApprovalTasks, AskedQuestion, AskingRun } from '#runs/tasks/approval-task.ts';
 import type { Approval } from './approval.ts';
 import { approvalOver } from './approval-refusals.ts';
@@ -6,7 +7,7 @@ import { hasRoom, type RoomNeeds, tooMany } from './approval-room.ts';
 import { newUse } from './approval-row.ts';
 import { type StandingNeeds, standingOf } from './approval-standing.ts';
 import type { ApprovalStore } from './approval-store.ts';
-import { taskSubject } from './approval-subject.ts';
+import { placeOfUse, taskSubject } from './approval-subject.ts';
 
 interface TaskNeeds extends StandingNeeds, RoomNeeds {
   readonly store: ApprovalStore;
@@ -19,12 +20,13 @@ export function createApprovalTasks(needs: TaskNeeds): ApprovalTasks {
     async ask(question) {
       const subject = taskSubject(question.task);
       const known = (await store.ofSubject(subject)).find(({ isVoid }) => !isVoid);
-      const approval = known ?? (await asked(question, subject, needs));
+      const approval = known ?? (await ask(question, subject, needs));
       return await answerOf(approval, question, needs);
     },
     async isUnused(task) {
       const [newest] = await store.ofSubject(taskSubject(task));
-      return newest !== undefined && newest.status !== 'used';
+      if (newest !== undefined) return newest.status !== 'used';
+      return task.item !== undefined && (await isUnusedOfBatch(task, task.item, store));
     },
     async withdraw(task) {
       await store.expire({ subject: taskSubject(task) });
@@ -32,8 +34,16 @@ export function createApprovalTasks(needs: TaskNeeds): ApprovalTasks {
   };
 }
 
-async function asked(
-  { task, principal, involved = [], message, terms, expires }: AskedQuestion & AskingRun,
+/** It has waited for an approval of its batch, and made no call with it. */
+async function isUnusedOfBatch(task: ApprovalTask, item: ApprovalItem, store: ApprovalStore): Promise<boolean> {
+  const approvals = await store.waitedFor(task);
+  const place = placeOfUse(task, item);
+  for (const approval of approvals) if (await store.isItemUsed({ approval, item: item.index, place })) return false;
+  return approvals.length > 0;
+}
+
+async function ask(
+  { task, principal, involved = [], message, terms, expires, notBefore = 0 }: AskedQuestion & AskingRun,
   subject: string,
   needs: TaskNeeds,
 ): Promise<Approval> {
@@ -54,7 +64,7 @@ async function asked(
       involved,
     },
     body: undefined,
-    expiresAt: now + expires,
+    expiresAt: Math.max(now, notBefore) + expires,
   });
   return approval;
 }
@@ -69,7 +79,7 @@ async function answerOf(
   const now = await standingOf(approval, question, needs);
   if (now === undefined) {
     await store.expire({ ids: [approval.id] });
-    return await answerOf(await asked(question, approval.subject, needs), question, needs);
+    return await answerOf(await ask(question, approval.subject, needs), question, needs);
   }
   await store.withdraw(now.approval, now.losses);
   const { id, status, decisions } = now.approval;

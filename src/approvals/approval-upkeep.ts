@@ -1,6 +1,6 @@
 import type { Clock } from '#base/clock.ts';
-import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
+import { every } from '#base/timing/every.ts';
 import type { Approval } from './approval.ts';
 import { lossesOf, type StandingNeeds } from './approval-standing.ts';
 import type { ApprovalStore } from './approval-store.ts';
@@ -39,13 +39,14 @@ export function keepApprovals(options: UpkeepOptions): ApprovalUpkeep {
   const withdrawLost = async (): Promise<void> => {
     for await (const approval of openApprovals(store)) await store.withdraw(approval, await lossesOf(approval, options));
   };
-  const failed = (): void => log.warn('approvals could not be looked after; the gateway tries again in a moment');
+  const warn = (): void => log.warn('approvals could not be looked after; the gateway tries again in a moment');
   const timer = every(
     interval,
     async () => {
       if (!areVoidEnded) await endVoid(store);
       areVoidEnded = true;
       await store.expire({ limit: atOnce });
+      await store.endUsed(atOnce);
       await store.announce(await store.unannounced(lateAfter));
       await store.recordLate(lateAfter);
       if (clock.monotonic() - lastSlow < slowInterval) return;
@@ -53,9 +54,9 @@ export function keepApprovals(options: UpkeepOptions): ApprovalUpkeep {
       await withdrawLost();
       await forget.round();
     },
-    failed,
+    warn,
   );
-  return { withdrawLost: () => withdrawLost().catch(failed), forgotten: forget.forgotten, stop: () => timer.stop() };
+  return { withdrawLost: () => withdrawLost().catch(warn), forgotten: forget.forgotten, stop: () => timer.stop() };
 }
 
 /** Deletes what the audit log says may be deleted: so what is missing although it may not shows in a verification. */

@@ -1,7 +1,7 @@
 import type { ApprovalProofs } from '#audit/approval-proofs.ts';
 import type { ApprovalFact } from '#audit/audit-entry.ts';
 import type { Database } from '#database/database.ts';
-import { identityOfEvent } from '#runs/run-row.ts';
+import { identityOfEvent } from '#runs/journal/run-row.ts';
 import type { Approval } from './approval.ts';
 import { sourceOf } from './approval-events.ts';
 import { factColumns, storedApproval } from './approval-row.ts';

@@ -1,5 +1,5 @@
 import type { ApprovalFact, ProvenFact } from '#audit/audit-entry.ts';
-import type { VerifyApprovals } from '#audit/audit-verification.ts';
+import type { VerifyApprovals } from '#audit/chain/audit-verification.ts';
 import { type Approval, type ApprovalDecision, hasAllGrants, isOpen } from './approval.ts';
 import { digestOfApproval, everyApproval, provenState } from './approval-facts.ts';
 import { decisionText, digestOfText, isApprovalProven, isOfKey, type ProofKey } from './approval-proof.ts';

@@ -1,10 +1,10 @@
-import type { ApprovalRule } from '#access/approval-options.ts';
 import type { InvolvedPrincipal } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
-import type { ApprovalTask } from '#calls/approval-gate.ts';
+import type { ApprovalRule } from '#access/rights/approval-options.ts';
+import type { ApprovalReference, ApprovalTask } from '#calls/approval-check.ts';
+import type { CarriedSecret } from '#relay/call-seal.ts';
 import type { PassedOnHeaders } from '#relay/orchestrator-request.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
-import type { CarriedSecret } from '#relay/seal.ts';
 
 export const approvalStatuses = ['waiting', 'granted', 'rejected', 'expired', 'used'] as const;
 
@@ -18,8 +18,10 @@ export interface Approval extends ApprovalFacts {
   readonly subject: string;
   readonly status: ApprovalStatus;
   readonly createdAt: number;
-  /** From then on it can be neither granted nor used. */
+  /** From then on it can be neither granted nor used, but for one for a batch that was used before. */
   readonly expiresAt: number;
+  /** For a batch, after its first use: in place of `expiresAt`. */
+  readonly holdsUntil?: number | undefined;
   /** When the status changed last. */
   readonly changedAt: number;
   /** The body of the call; values of secrets are masked. It and the preview may be long: many approvals at once are read without them. */
@@ -47,7 +49,11 @@ export interface ApprovalFacts {
   readonly message: string | undefined;
   /** `X-Reason` of the caller. */
   readonly reason: string | undefined;
+  /** Of a call over MCP: the program of the client, as it names itself. Absent: it came by another entrance. */
+  readonly client?: ApprovalReference['client'];
   readonly task: ApprovalTask | undefined;
+  /** It is for all calls of a batch at the task, of which `call` is the first one. */
+  readonly batch?: ApprovalBatch | undefined;
   /** A keyed hash of the call; undefined where a task asks a question. */
   readonly fingerprint: string | undefined;
   /** All of them must be satisfied. */
@@ -59,6 +65,19 @@ export interface ApprovalFacts {
   /** The MAC of all of the above, with the times. Undefined in an approval of an earlier version, which lets nothing leave. */
   readonly proof: string | undefined;
   readonly decisions: readonly ApprovalDecision[];
+}
+
+/** Milliseconds for which the grant for a batch holds after its first use. */
+export const batchHolds = 86_400_000;
+
+/** The batch that an approval is for. */
+export interface ApprovalBatch {
+  readonly run: string;
+  readonly activity: number;
+  readonly attempt: number;
+  readonly items: number;
+  /** SHA-256 of the items, as the store had them. */
+  readonly digest: string;
 }
 
 /** What a rule asks for. */
@@ -122,8 +141,13 @@ export function isApprovalId(text: string): boolean {
 }
 
 /** The status now: what expired may not be on record as such yet. */
-export function statusAt({ status, expiresAt }: Pick<Approval, 'status' | 'expiresAt'>, now: number): ApprovalStatus {
-  return isOpen(status) && now >= expiresAt ? 'expired' : status;
+export function statusAt(
+  { status, expiresAt, holdsUntil }: Pick<Approval, 'status' | 'expiresAt' | 'holdsUntil'>,
+  now: number,
+): ApprovalStatus {
+  if (!isOpen(status)) return status;
+  if (holdsUntil !== undefined) return now >= holdsUntil ? 'used' : status;
+  return now >= expiresAt ? 'expired' : status;
 }
 
 /** Whether the approval can still be granted, rejected or used. */

@@ -1,5 +1,5 @@
 /**
- * How a call ended. `refused`: by the gateway, and nothing left it. `failed`: at the far side or on the way there. `unknown`: it
+ * How a call ended. `refused`: by the gateway, and nothing left it. `failed`: at the upstream or on the way there. `unknown`: it
  * may have happened.
  */
 export const auditOutcomes = ['ok', 'refused', 'failed', 'unknown'] as const;
@@ -8,10 +8,21 @@ export type AuditOutcome = (typeof auditOutcomes)[number];
 
 /**
  * The facts of a call or event. They never contain a body or a credential, and values of query parameters are masked
- * (masked-query.ts). Sizes are bytes of message bodies; those of far sides are counted after content codings were removed.
+ * (masked-query.ts). Sizes are bytes of message bodies; those of upstreams are counted after content codings were removed.
  */
 export interface AuditFacts {
-  readonly event: 'request' | 'start' | 'end' | 'configuration' | 'dropped' | 'skipped' | 'expired' | 'withdrawn' | 'proof';
+  readonly event:
+    | 'request'
+    | 'start'
+    | 'end'
+    | 'configuration'
+    | 'dropped'
+    | 'lost'
+    | 'skipped'
+    | 'expired'
+    | 'withdrawn'
+    | 'decided'
+    | 'proof';
   readonly requestId?: string | undefined;
   readonly traceId?: string | undefined;
   readonly principal?: string | undefined;
@@ -23,7 +34,7 @@ export interface AuditFacts {
   /** Method and URL pattern, such as `POST /tools/restCall`. Of a call of a run `run restCall`, of a preview `preview restAction`. */
   readonly route?: string | undefined;
   readonly adapter?: string | undefined;
-  /** The method at the far side. */
+  /** The method at the upstream. */
   readonly verb?: string | undefined;
   /** The address (restCall), the path at the orchestrator, or the path at the gateway itself. */
   readonly address?: string | undefined;
@@ -39,13 +50,17 @@ export interface AuditFacts {
   readonly workflow?:
     | { readonly id: string; readonly version?: string | undefined; readonly tombstone?: true | undefined }
     | undefined;
-  /** The id of the run that a request started, or changed. */
+  /** The id of the run that a request started or changed, or that asked for the approval. */
   readonly run?: string | undefined;
   /**
    * The run that made the call, and the place of its task in the workflow document, such as `/do/0/deploy`. `id`: of the task in the timeline.
    * The fetching of a document that the run needs has no id.
    */
   readonly via?: { readonly run: string; readonly task?: string | undefined; readonly id?: string | undefined } | undefined;
+  /** The program of an MCP client, as it names itself. */
+  readonly client?: { readonly name: string; readonly version?: string | undefined } | undefined;
+  /** The caller at the orchestrator, where the adapter instance sends calls as their callers: name and groups there. */
+  readonly actsAs?: { readonly name: string; readonly groups: readonly string[] } | undefined;
   /** The writer of the workflow says that the call changes nothing, so that the run may repeat it. */
   readonly repeatable?: true | undefined;
   /** Set where the call asked the orchestrator for a dry run: the format. It was sent as a dry run alone. */
@@ -56,6 +71,14 @@ export interface AuditFacts {
   readonly approval?: string | undefined;
   /** What people decide about there: method and address of the call, or the question. */
   readonly approvalName?: string | undefined;
+  /** The devices that the preview of a change names. A record also has those of its path (changed-devices.ts). */
+  readonly devices?: readonly string[] | undefined;
+  /** SHA-256 of the text that the change sent, as `GET /audit/:id/body` has it, but whole: hexadecimal digits. */
+  readonly bodySha256?: string | undefined;
+  /** What the commit of the change gets. With `hasLabel` also a label, which follows from the id of the record. */
+  readonly stamp?: { readonly comment: string; readonly hasLabel: boolean } | undefined;
+  /** The same of the beginning that was kept, where the text was too long to be kept whole. */
+  readonly keptSha256?: string | undefined;
   /** Why a person decided so, in that person's words. */
   readonly reason?: string | undefined;
   /** Of an entry of the kind `proof`, and of the intent that uses an approval. Readers of the log do not see it. */
@@ -63,7 +86,7 @@ export interface AuditFacts {
   readonly decision?: 'allowed' | 'denied' | undefined;
   /** The operator's rule that allowed or refused the call, as the configuration has it. */
   readonly rule?: string | undefined;
-  /** Attempts at the far side, including those of which nothing left. */
+  /** Attempts at the upstream, including those of which nothing left. */
   readonly attempts?: number | undefined;
   readonly upstreamStatus?: number | undefined;
   /** The status of the reply to the caller. */
@@ -82,13 +105,23 @@ export interface AuditFacts {
   readonly detail?: string | undefined;
   /** For a start: the last entries of the chains that existed then. */
   readonly links?: readonly ChainLink[] | undefined;
+  /** Entries that the store had acknowledged and did not have any more. The next entry of their chain says so, and has the number after `to`. */
+  readonly lost?: LostEntries | undefined;
+}
+
+/** `from`, `to`: numbers of the first and the last entry. `records`: how many records they held. */
+export interface LostEntries {
+  readonly chain: string;
+  readonly from: number;
+  readonly to: number;
+  readonly records: number;
 }
 
 /** What became of an approval, for the chain: so that no change of the store alone takes it back. */
 export interface ApprovalFact {
   readonly approval: string;
-  /** `ended`: without a use. `forgotten`: what ended before the time `before` may be deleted; its `approval` is `*`. */
-  readonly of: 'asked' | 'granted' | 'rejected' | 'withdrawn' | 'used' | 'released' | 'ended' | 'forgotten';
+  /** `begun`: from then on, a grant for a batch holds for a day. `ended`: without a use. `forgotten`: what ended before the time `before` may be deleted; its `approval` is `*`. */
+  readonly of: 'asked' | 'granted' | 'rejected' | 'withdrawn' | 'begun' | 'used' | 'released' | 'ended' | 'forgotten';
   /** SHA-256 of what was asked or decided; of a withdrawal, that of the decision. */
   readonly digest?: string | undefined;
   /** Until when the approval could be used, and when old ones ended at the latest. Milliseconds since the epoch. */
@@ -143,6 +176,30 @@ export interface ChainedEntry {
   readonly mac: string;
 }
 
+/** An entry that is about to be written. What is not in the chain is written next to it. */
+export interface MadeEntry extends ChainedEntry {
+  /** What finds the entry (audit-terms.ts). */
+  readonly terms?: readonly string[] | undefined;
+  /** Of an outcome: where the intent of its call is. */
+  readonly intent?: IntentPlace | undefined;
+  readonly body?: KeptBody | undefined;
+}
+
+/** What a change sent, as readers may see it. */
+export interface KeptBody {
+  /** Cut. */
+  readonly text: string;
+  readonly isCut: boolean;
+  /** Of the person or client that made the change; the same one has the same text. */
+  readonly owner: string;
+}
+
+/** Known once the intent is in its chain. */
+export interface IntentPlace {
+  at: number;
+  seq: number;
+}
+
 /** The facts of an entry, for `records` in the order of recording. */
 export function factsOf({ kind, facts }: Pick<ChainedEntry, 'facts' | 'kind'>): readonly AuditFacts[] {
   const value: unknown = JSON.parse(facts);
@@ -151,5 +208,9 @@ export function factsOf({ kind, facts }: Pick<ChainedEntry, 'facts' | 'kind'>): 
 
 /** A text that every database stores: PostgreSQL accepts neither U+0000 nor a lone surrogate. */
 export function storable(text: string | undefined): string | null {
-  return text === undefined ? null : text.replaceAll('\0', '\uFFFD').toWellFormed();
+  return text === undefined ? null : storableText(text);
+}
+
+export function storableText(text: string): string {
+  return text.replaceAll('\0', '\uFFFD').toWellFormed();
 }

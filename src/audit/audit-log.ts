@@ -1,44 +1,31 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
-import { systemCode } from '#base/system-code.ts';
+import { createOutageLog } from '#base/outage-log.ts';
+import { StoreSteadiness, usualLease } from '#base/store-steadiness.ts';
 import type { Database } from '#database/database.ts';
-import type { ApprovalFact, AuditFacts, EntryKind } from './audit-entry.ts';
+import { reasonOfFailure } from '#database/store-failure.ts';
+import { EndCounter } from '#statistics/end-counter.ts';
+import { createRollups } from '#statistics/rollups.ts';
+import type { AuditFacts, LostEntries } from './audit-entry.ts';
 import { createMaintenance } from './audit-maintenance.ts';
 import { createAuditPruning, createPruningRound } from './audit-pruning.ts';
-import { createAuditStore } from './audit-store.ts';
-import { createChainWriter } from './chain-writer.ts';
+import { createAuditStore, HeadMissing } from './audit-store.ts';
+import { createKeptBodies } from './bodies/kept-bodies.ts';
+import { type AuditCalls, createCalls, entryOf } from './calls/audit-calls.ts';
+import { RecentCalls } from './calls/recent-calls.ts';
+import type { AuditKey } from './chain/audit-key.ts';
+import { type ChainWriter, type ChainWriterOptions, createChainWriter } from './chain/chain-writer.ts';
+import type { Join } from './companion.ts';
+import { endedCall } from './ended-calls.ts';
 import { EntryQueue } from './entry-queue.ts';
-import type { UnchainedEntry } from './hash-chain.ts';
-import { createIdempotencyKeys, type EarlierReply } from './idempotency-keys.ts';
-import type { IdempotentRequest } from './idempotent-request.ts';
-import type { IntentPermit } from './intent-permit.ts';
-import { createKeptReplies } from './kept-replies.ts';
-import { type KeyChange, KeysTaken, PermitsLost } from './key-change.ts';
+import { createIdempotencyKeys } from './idempotency/idempotency-keys.ts';
+import { createKeptReplies } from './idempotency/kept-replies.ts';
 import { RepeatedRefusals } from './repeated-refusals.ts';
 import { withinSize } from './size-limit.ts';
 
 /** Records in the store which principal did what, and how it ended. */
-export interface AuditLog {
-  /**
-   * Resolves once the intent is durable: then the call may leave. Rejects with 503 `audit-unavailable`: then it must not leave. So does a
-   * `permit` that cannot be used any more, with what its `lost` answers.
-   */
-  intend(facts: AuditFacts, permit?: IntentPermit): Promise<Intended>;
-  /**
-   * As `intend`, for a call with an Idempotency-Key. All gateways together make at most one call for a key. If the call was made
-   * before, resolves with its stored reply, or rejects with 409 or 422 if there is no reply to repeat. `permit` is asked once it is
-   * known that there was no earlier call.
-   */
-  intendOnce(
-    facts: AuditFacts,
-    request: IdempotentRequest,
-    permit?: () => Promise<IntentPermit | undefined>,
-  ): Promise<Intended | EarlierReply>;
-  /** Written within a second. If the store is away for long, the record is dropped and counted. */
-  record(facts: AuditFacts): void;
-  /** Resolves once all are durable. Rejects with 503 `audit-unavailable`: then some of them may be there. */
-  prove(facts: readonly ApprovalFact[]): Promise<void>;
+export interface AuditLog extends AuditCalls {
   /**
    * As `record`, for a refusal before its caller is known. Repeated ones are counted (repeated-refusals.ts). `source`: the address of
    * the caller, or the group of addresses that one caller can have.
@@ -46,7 +33,16 @@ export interface AuditLog {
   recordRefusal(facts: AuditFacts, source: string): void;
   /** True if the reply to a call with an Idempotency-Key can be kept; `length`: characters of the sealed reply. Ask once a reply. */
   keepsReply(length: number): boolean;
+  /** The companion writes in the transactions of the log from now on. There is one: the journal of runs. */
+  readonly join: Join;
   counts(): AuditCounts;
+  /**
+   * Looks whether the store has what it acknowledged, marks a loss, and records that the gateway runs. Rejects where the store cannot be
+   * written.
+   */
+  check(): Promise<void>;
+  /** Marks the store as lost, and puts on record what it lost of another chain. Rejects where `lost` does. */
+  recordLost(lost: LostEntries, key: AuditKey): Promise<void>;
   /** Writes all entries, then a record that the gateway ended. */
   close(): Promise<void>;
 }
@@ -57,22 +53,10 @@ export interface AuditCounts {
   readonly dropped: number;
   readonly repeated: number;
   readonly withoutRoom: number;
-}
-
-/** A call whose intent is durable and that has not ended. */
-export interface Intended {
-  /** The call is about to go to another address. Resolves and rejects as `intend`. */
-  step(facts: AuditFacts): Promise<void>;
-  /**
-   * Resolves once the outcome is durable. If the store does not accept it, resolves too: the outcome is kept in memory until the
-   * store does. `key`: the change to the idempotency key, if the call has one.
-   */
-  outcome(facts: AuditFacts, key?: KeyChange): Promise<void>;
-  /**
-   * Adds what became known after `outcome`, such as the size of a long reply, or that the reply was aborted. Written within a
-   * second. `key` as in `outcome`.
-   */
-  amend(facts: AuditFacts, key?: KeyChange): void;
+  /** Records that the store acknowledged and lost, as this gateway noticed. */
+  readonly lost: number;
+  /** Entries that this gateway deleted before `retention` had passed, because the log was larger than `maxSize`. */
+  readonly early: number;
 }
 
 interface AuditLogOptions {
@@ -81,150 +65,201 @@ interface AuditLogOptions {
   readonly log: Log;
   readonly version: string;
   /** `retention` in milliseconds, `maxSize` in bytes. */
-  readonly config: { readonly retention: number; readonly maxSize?: number; readonly checkpointFile?: string };
+  readonly config: {
+    readonly retention: number;
+    readonly maxSize?: number;
+    readonly checkpointFile?: string;
+    /** Default: `changes`. */
+    readonly bodies?: 'changes' | 'none';
+    /** Bytes of all bodies. */
+    readonly bodiesMaxSize?: number;
+  };
   /** Milliseconds: an upper limit for the duration of a call under the configuration in force. */
-  readonly longestCall: () => number;
+  readonly maxCallDuration: () => number;
   /** The disk of the store is nearly full: refusals and replies are not stored. */
   readonly isShort?: () => boolean;
+  /** Learns from the beats of this chain, and says when the chain of another gateway counts as ended. */
+  readonly steady?: StoreSteadiness;
+  /** Told of entries that the store lost, before the log is written again. Where it rejects, the log tells it again. */
+  readonly lost?: (lost: LostEntries) => Promise<void>;
 }
-
-/** Milliseconds for which one update of the chain makes the gateway count as alive. */
-const aliveFor = 10_000;
 
 /** Begins the chain of this process. If the store cannot be written now, the chain begins as soon as it can. */
 export async function createAuditLog(options: AuditLogOptions): Promise<AuditLog> {
-  const { database, clock, log, config, isShort = () => false } = options;
+  const { database, clock, log, config, isShort = () => false, lost = async () => {} } = options;
+  const { steady = new StoreSteadiness(clock, database) } = options;
   const { maxSize = Infinity } = config;
   const chain = `${clock.now().toString(36)}-${randomBytes(6).toString('hex')}`;
   const store = createAuditStore(database);
-  const startFacts = { event: 'start', detail: `version ${options.version}` } as const;
-  const replies = createKeptReplies({ database, maxSize, isShort });
-  const pruning = { ...options, ...config, sizeOfKeys: () => replies.size() };
-  const chainWriter = createChainWriter({
-    store,
-    clock,
-    chain,
-    aliveFor,
-    startFacts: (links) => JSON.stringify({ ...startFacts, links }),
-  });
-  const writer = withinSize(chainWriter, { maxSize, round: createPruningRound(pruning), monotonic: () => clock.monotonic() });
-  const queue = new EntryQueue({
-    writer,
-    droppedEntry: (count) => entryOf(clock, 'record', 0, { event: 'dropped', detail: lossText(count) }),
-    refusedEntry: ({ call, key }) => {
-      const facts = { event: 'request', outcome: 'refused', code: 'audit-unavailable' } as const;
-      return entryOf(clock, 'outcome', call, facts, key && { kind: 'release' });
-    },
-    ...failureLog(log, () => maintenance.written()),
-  });
-  const calls = createCalls({ queue, clock, earlierReply: createIdempotencyKeys({ ...options, chain }) });
-  const refusals = new RepeatedRefusals({ clock, write: calls.record, isShort });
+  const { replies, bodies, early, pruning } = createRoom(options);
+  const losses = createNoticedLosses({ clock, lost, tell: (key, found) => maintenance.tell(key, found) });
+  const startFacts = startOf(options);
+  const chainWriter = createChainWriter({ store, clock, chain, aliveFor: usualLease, steady, startFacts, ...losses });
+  const limits = { maxSize, round: createPruningRound(pruning), monotonic: () => clock.monotonic() };
+  const writer = withinSize(bodies.within(chainWriter), limits);
+  const ends = createEndCounter(database, chain);
+  const queue = createQueue(writer, { clock, log, ends, written: () => maintenance.written() });
+  const check = (): Promise<void> => checkChain(chainWriter, queue);
+  const earlierReply = createIdempotencyKeys({ ...options, chain, steady });
+  const calls = createCalls({ chain, queue, clock, bodies, ends, ...losses, earlierReply });
+  const refusals = new RepeatedRefusals({ clock, write: (facts) => calls.record(facts), isShort });
   const maintenance = createMaintenance({
     ...options,
     chain,
     store,
     writer,
+    beat: check,
     replies,
+    bodies,
     refusals,
     prune: createAuditPruning(pruning),
   });
   // Without a store, the next minute measures again.
-  await replies.measure().catch(() => {});
+  await Promise.all([replies.measure(), bodies.measure()]).catch(() => {});
   await queue.flush();
   await maintenance.checkpoint();
   return {
     ...calls,
-    record(facts) {
-      if (facts.event === 'request' && facts.outcome === 'refused') refusals.addKnown(facts);
-      else calls.record(facts);
-    },
+    record: (facts) => (isRefusal(facts) ? refusals.addKnown(facts) : calls.record(facts)),
     recordRefusal: (facts, source) => refusals.add(facts, source),
     keepsReply: (length) => replies.take(length),
-    counts: () => ({ ...queue.counts(), ...refusals.counts() }),
+    join: queue.join,
+    counts: () => ({ ...queue.counts(), ...refusals.counts(), lost: losses.records(), early: early.count() }),
+    check,
+    async recordLost(found, key) {
+      await losses.lost(found, key);
+      calls.record(lossFacts(found));
+    },
     async close() {
       await maintenance.stop();
       refusals.recordCounts({ all: true });
       const { left, ended } = await queue.close(entryOf(clock, 'record', 0, { event: 'end' }));
       if (left > 0) log.error('records of the audit log could not be written and are lost', { reason: `${left} records` });
       await maintenance.end(ended);
+      await ends.close();
     },
   };
 }
 
-function entryOf(clock: Clock, kind: EntryKind, call: number, facts: AuditFacts, key?: KeyChange): UnchainedEntry {
-  const { principal, adapter, proof } = facts;
-  return { kind, call, at: clock.now(), principal, adapter, approval: proof?.approval, facts: JSON.stringify(facts), key };
+/** `chain`: of this gateway, whose rows no other one writes. */
+function createEndCounter(database: Database, chain: string): EndCounter {
+  const rollups = createRollups(database);
+  return new EndCounter((ends) => rollups.counted(ends, { gateway: chain }).execute(database.records));
 }
 
-/** Turns calls into entries of the queue. */
-function createCalls(options: {
-  readonly queue: EntryQueue;
-  readonly clock: Clock;
-  readonly earlierReply: ReturnType<typeof createIdempotencyKeys>;
-}): Pick<AuditLog, 'intend' | 'intendOnce' | 'record' | 'prove'> {
-  const { queue, clock, earlierReply } = options;
-  let calls = 0;
-  const intend = async (facts: AuditFacts, permit?: IntentPermit, taken?: KeyChange): Promise<Intended> => {
-    calls += 1;
-    const call = calls;
-    try {
-      await queue.writeAhead({ ...entryOf(clock, 'intent', call, facts, taken), permit });
-    } catch (error) {
-      throw permit !== undefined && error instanceof PermitsLost ? await permit.lost() : error;
-    }
-    return {
-      step: (more) => queue.writeAhead(entryOf(clock, 'step', call, more)),
-      outcome: (more, key) => queue.writeAwaited(entryOf(clock, 'outcome', call, more, taken && key)),
-      amend: (more, key) => queue.writeInBackground(entryOf(clock, 'outcome', call, more, taken && key)),
-    };
-  };
+function isRefusal({ event, outcome }: AuditFacts): boolean {
+  return event === 'request' && outcome === 'refused';
+}
+
+function startOf({ version }: AuditLogOptions): ChainWriterOptions['startFacts'] {
+  const facts = { event: 'start', detail: `version ${version}` } as const;
+  return (links, gap) => JSON.stringify({ ...facts, links, ...(gap && { lost: gap }) });
+}
+
+/** What keeps the log and what belongs to it within their sizes. */
+function createRoom(options: AuditLogOptions) {
+  const { database, clock, log, config, isShort = () => false } = options;
+  const { maxSize = Infinity, bodies = 'changes', bodiesMaxSize = Infinity } = config;
+  const replies = createKeptReplies({ database, maxSize, isShort });
+  const early = createEarlyDeletions(clock, log);
   return {
-    intend: (facts, permit) => intend(facts, permit),
-    async intendOnce(facts, request, askPermit) {
-      const { id, fingerprint } = request;
-      let permit: Promise<IntentPermit | undefined> | undefined;
-      // A permit may be used up by an earlier call, which the look-up finds.
-      for (let isNew = request.isNew === true && askPermit === undefined; ; isNew = false) {
-        const earlier = isNew ? undefined : await earlierReply(request, { reads: facts.verb === 'GET' });
-        if (earlier !== undefined) return earlier;
-        permit ??= askPermit?.();
-        try {
-          return await intend(facts, await permit, { kind: 'take', id, fingerprint });
-        } catch (error) {
-          // Another call took the key first: the next look-up finds that call.
-          if (!(error instanceof KeysTaken)) throw error;
-        }
-      }
-    },
-    async prove(facts) {
-      await Promise.all(facts.map((proof) => queue.writeAhead(entryOf(clock, 'proof', 0, { event: 'proof', proof }))));
-    },
-    record(facts) {
-      const isCall = facts.event === 'request';
-      if (isCall) calls += 1;
-      queue.writeInBackground(entryOf(clock, 'record', isCall ? calls : 0, facts));
+    replies,
+    early,
+    bodies: createKeptBodies({ database, keeps: bodies === 'changes', maxSize: bodiesMaxSize, isShort }),
+    pruning: { ...options, ...config, sizeOfKeys: () => replies.size(), early: (entries: number) => early.add(entries) },
+  };
+}
+
+/** Milliseconds between two lines of the log. */
+const earlyInterval = 3_600_000;
+
+function createEarlyDeletions(clock: Clock, log: Log): { readonly add: (entries: number) => void; readonly count: () => number } {
+  let [count, toldAt] = [0, -Infinity];
+  return {
+    count: () => count,
+    add(entries) {
+      count += entries;
+      if (clock.monotonic() - toldAt < earlyInterval) return;
+      toldAt = clock.monotonic();
+      log.warn('the audit log is larger than audit.maxSize: the gateway deletes records before audit.retention ends');
     },
   };
 }
 
-/** Writes one log line when the store begins to fail, and one when it accepts entries again. */
+/** What the writer of the chain needs for losses, and how many records they took. `tell`: writes to where checkpoints go. */
+function createNoticedLosses({
+  clock,
+  lost,
+  tell,
+}: Pick<AuditLogOptions, 'clock'> & {
+  readonly lost: NonNullable<AuditLogOptions['lost']>;
+  readonly tell: (key: AuditKey, found: LostEntries) => Promise<void>;
+}): Pick<ChainWriterOptions, 'afterLoss' | 'lost'> & { readonly recent: RecentCalls; readonly records: () => number } {
+  const recent = new RecentCalls();
+  let records = 0;
+  return {
+    recent,
+    records: () => records,
+    afterLoss: (found) => ({ mark: entryOf(clock, 'record', 0, lossFacts(found)), calls: recent.calls }),
+    async lost(found, key) {
+      await lost(found);
+      records += found.records;
+      await tell(key, found);
+    },
+  };
+}
+
+function createQueue(
+  writer: Pick<ChainWriter, 'append' | 'recover'>,
+  {
+    clock,
+    log,
+    ends,
+    written,
+  }: Pick<AuditLogOptions, 'clock' | 'log'> & { readonly ends: EndCounter; readonly written: () => void },
+): EntryQueue {
+  return new EntryQueue({
+    writer,
+    droppedEntry: (count) => entryOf(clock, 'record', 0, { event: 'dropped', detail: lossText(count) }),
+    refusedEntry: ({ call, key, intent, facts: asked }) => {
+      const facts = { event: 'request', outcome: 'refused', code: 'audit-unavailable' } as const;
+      ends.add(endedCall(facts, clock.now(), JSON.parse(asked) as AuditFacts));
+      return { ...entryOf(clock, 'outcome', call, facts, key && { kind: 'release' }), intent };
+    },
+    ...failureLog(log, written),
+  });
+}
+
+/** See `AuditLog.check`: a loss is marked when the next batch is written. */
+async function checkChain(chainWriter: Pick<ChainWriter, 'beat'>, queue: EntryQueue): Promise<void> {
+  try {
+    await chainWriter.beat();
+  } catch (error) {
+    if (!(error instanceof HeadMissing)) throw error;
+    await queue.flush();
+  }
+}
+
+function lossFacts(lost: LostEntries): AuditFacts {
+  const { chain, from, to, records } = lost;
+  return { event: 'lost', lost, detail: `the store lost ${chain}/${from} to ${chain}/${to}: ${records} records` };
+}
+
+/** Logs when the store begins to fail, and when it accepts entries again. */
 function failureLog(
   log: Log,
   written: () => void,
 ): { readonly onFailure: (error: unknown) => void; readonly onSuccess: () => void } {
-  let failing = false;
+  const outages = createOutageLog(log, {
+    began: 'the audit log cannot be written: calls that change something are refused',
+    ended: 'the audit log is written again',
+  });
   return {
     onFailure(error) {
-      if (failing) return;
-      failing = true;
-      log.error('the audit log cannot be written: calls that change something are refused', {
-        errorName: error instanceof Error ? error.name : 'unknown',
-        reason: systemCode(error),
-      });
+      outages.failed({ errorName: error instanceof Error ? error.name : 'unknown', reason: reasonOfFailure(error) });
     },
     onSuccess() {
-      if (failing) log.info('the audit log is written again');
-      failing = false;
+      outages.worked();
       written();
     },
   };

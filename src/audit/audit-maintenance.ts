@@ -1,18 +1,21 @@
 import { open } from 'node:fs/promises';
 import type { Clock } from '#base/clock.ts';
-import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
+import { beatInterval } from '#base/store-steadiness.ts';
 import { systemCode } from '#base/system-code.ts';
+import { every } from '#base/timing/every.ts';
 import type { Database } from '#database/database.ts';
+import type { LostEntries } from './audit-entry.ts';
 import type { AuditStore } from './audit-store.ts';
-import type { ChainWriter } from './chain-writer.ts';
-import { checkpointLine } from './checkpoint.ts';
-import { forgetKeys } from './idempotency-store.ts';
-import type { KeptReplies } from './kept-replies.ts';
+import type { KeptBodies } from './bodies/kept-bodies.ts';
+import type { AuditKey } from './chain/audit-key.ts';
+import type { ChainWriter } from './chain/chain-writer.ts';
+import { checkpointLine, lossLine } from './chain/checkpoint.ts';
+import { forgetKeys } from './idempotency/idempotency-store.ts';
+import type { KeptReplies } from './idempotency/kept-replies.ts';
 import type { RepeatedRefusals } from './repeated-refusals.ts';
 
-/** Milliseconds. `beatInterval` is far shorter than the time for which a chain counts as alive. */
-const beatInterval = 3_000;
+/** Milliseconds. */
 const checkpointInterval = 60_000;
 const pruningInterval = 60_000;
 const countingInterval = 5_000;
@@ -25,7 +28,10 @@ interface MaintenanceOptions {
   readonly chain: string;
   readonly store: AuditStore;
   readonly writer: ChainWriter;
+  /** As the writer's, and marks what the store lost. */
+  readonly beat: () => Promise<void>;
   readonly replies: KeptReplies;
+  readonly bodies: Pick<KeptBodies, 'measure'>;
   readonly refusals: RepeatedRefusals;
   readonly prune: (isStopping: () => boolean) => Promise<void>;
 }
@@ -33,6 +39,8 @@ interface MaintenanceOptions {
 interface Maintenance {
   /** Writes a checkpoint, if there are entries since the last one. */
   checkpoint(): Promise<void>;
+  /** Writes to where checkpoints go what the store lost. Never rejects. */
+  tell(key: AuditKey, lost: LostEntries): Promise<void>;
   /** To be called after each batch. The first one gets a checkpoint at once. */
   written(): void;
   stop(): Promise<void>;
@@ -45,21 +53,23 @@ interface Maintenance {
 
 /** Periodic work: updates of the chain, checkpoints, counts of refusals, pruning. After a failure, the next run tries again. */
 export function createMaintenance(options: MaintenanceOptions): Maintenance {
-  const { database, clock, chain, store, writer, replies, refusals, prune } = options;
-  const checkpoint = createCheckpoints(options);
+  const { database, clock, chain, store, writer, replies, bodies, refusals, prune } = options;
+  const { checkpoint, tell } = createCheckpoints(options);
   let stopping = false;
   let isFirst = true;
   // The store logs its own failures; the next run tries again.
   const tryAgain = (): void => {};
   const timers = [
-    every(beatInterval, () => writer.beat(), tryAgain),
+    every(beatInterval, options.beat, tryAgain, { overlaps: true }),
     every(checkpointInterval, checkpoint, tryAgain),
     every(countingInterval, async () => refusals.recordCounts(), tryAgain),
     every(pruningInterval, () => prune(() => stopping), tryAgain),
+    every(pruningInterval, () => bodies.measure(), tryAgain),
     every(pruningInterval, () => forgetKeys(database, clock.now()).then(() => replies.measure()), tryAgain),
   ];
   return {
     checkpoint,
+    tell,
     written() {
       if (isFirst) void checkpoint();
       isFirst = false;
@@ -77,10 +87,22 @@ export function createMaintenance(options: MaintenanceOptions): Maintenance {
 }
 
 /** Checkpoints are written one after the other. The promise never rejects. */
-function createCheckpoints({ log, config, chain, writer }: MaintenanceOptions): () => Promise<void> {
+function createCheckpoints({ log, config, chain, writer }: MaintenanceOptions): Pick<Maintenance, 'checkpoint' | 'tell'> {
   const sink = checkpointSink(config.checkpointFile, log);
   let checkpointed = 0;
   let last = Promise.resolve();
+  const put = async (line: string): Promise<boolean> => {
+    try {
+      await sink(line);
+      return true;
+    } catch (error) {
+      log.error('a checkpoint of the audit log could not be written; the gateway tries again', {
+        reason: systemCode(error) ?? 'unknown',
+        file: config.checkpointFile,
+      });
+      return false;
+    }
+  };
   const write = async (): Promise<void> => {
     const state = writer.state();
     if (state === undefined || state.head.seq === checkpointed) return;
@@ -91,17 +113,12 @@ function createCheckpoints({ log, config, chain, writer }: MaintenanceOptions): 
     } catch {
       return;
     }
-    try {
-      await sink(checkpointLine(state.key, chain, state.head));
-      checkpointed = state.head.seq;
-    } catch (error) {
-      log.error('a checkpoint of the audit log could not be written; the gateway tries again', {
-        reason: systemCode(error) ?? 'unknown',
-        file: config.checkpointFile,
-      });
-    }
+    if (await put(checkpointLine(state.key, chain, state.head))) checkpointed = state.head.seq;
   };
-  return () => (last = last.then(write));
+  return {
+    checkpoint: () => (last = last.then(write)),
+    tell: (key, lost) => (last = last.then(async () => void (await put(lossLine(key, lost))))),
+  };
 }
 
 /**

@@ -28,6 +28,8 @@ export async function provenApprovals(
     .select('approval')
     .distinct()
     .where('approval', '>', after)
+    // The uses of an approval for a batch have its id, a slash and an index.
+    .where('approval', 'not like', '%/%')
     .orderBy('approval')
     .limit(limit)
     .execute();

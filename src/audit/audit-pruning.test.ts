@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -9,13 +11,13 @@ import type { AuditFacts } from './audit-entry.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
 import { createAuditPruning, entryOverhead } from './audit-pruning.ts';
 import { createAuditReader } from './audit-reader.ts';
-import { verifyAudit } from './audit-verification.ts';
-import { type Checkpoint, readCheckpoint } from './checkpoint.ts';
+import { verifyAudit } from './chain/audit-verification.ts';
+import { type Checkpoint, readWitness } from './chain/checkpoint.ts';
 
 const day = 86_400_000;
-const longestCall = 300_000;
+const maxCallDuration = 300_000;
 /** The age in milliseconds at which every call has ended. */
-const endedAfter = longestCall + 60_000;
+const endedAfter = maxCallDuration + 60_000;
 const call: AuditFacts = { event: 'request', principal: 'ann', adapter: 'NSO', verb: 'POST', address: '/x' };
 
 function clockAt(start = Date.UTC(2026, 10, 21)) {
@@ -28,8 +30,8 @@ type TestClock = ReturnType<typeof clockAt>;
 /** The log of a gateway. Collects its checkpoints. */
 async function begin(database: Database, clock: TestClock, checkpoints: Checkpoint[] = []): Promise<AuditLog> {
   const always = (_message: string, { checkpoint = '' }: { readonly checkpoint?: string } = {}): void => {
-    const read = readCheckpoint(checkpoint);
-    if (read !== undefined) checkpoints.push(read);
+    const read = readWitness(checkpoint);
+    if (read !== undefined && 'seq' in read) checkpoints.push(read);
   };
   const config = { retention: 90 * day };
   return await createAuditLog({
@@ -38,7 +40,7 @@ async function begin(database: Database, clock: TestClock, checkpoints: Checkpoi
     log: { ...noLog, always },
     version: '1',
     config,
-    longestCall: () => longestCall,
+    maxCallDuration: () => maxCallDuration,
   });
 }
 
@@ -74,10 +76,24 @@ eachStore((store) => {
     clock.pass(endedAfter);
     await act(logs[0] as AuditLog, 'request 50');
     const maxSize = Math.floor((await sizeOf(database)) / 2);
-    await createAuditPruning({ database, clock, retention: 90 * day, maxSize, longestCall: () => longestCall })();
+    let early = 0;
+    await createAuditPruning({
+      database,
+      clock,
+      retention: 90 * day,
+      maxSize,
+      maxCallDuration: () => maxCallDuration,
+      early(entries) {
+        early += entries;
+      },
+    })();
+    assert.ok(early > 30, String(early));
+    const { rows: orphans } = await sql`select * from audit_term t
+      where not exists (select 1 from audit_entry e where e.chain = t.chain and e.seq = t.seq)`.execute(database.read);
+    assert.deepEqual(orphans, []);
     const size = await sizeOf(database);
     assert.ok(size <= maxSize && size > maxSize - 1_500, `${size} of ${maxSize}`);
-    const { list } = await createAuditReader({ database, clock, longestCall: () => longestCall }).list(
+    const { list } = await createAuditReader({ database, clock, maxCallDuration: () => maxCallDuration }).list(
       { limit: 100, principal: 'ann' },
       'oldest',
     );
@@ -102,7 +118,7 @@ eachStore((store) => {
     await log.close();
     clock.pass(endedAfter + day);
     let steps = 0;
-    await createAuditPruning({ database, clock, retention: 1, longestCall: () => longestCall })(() => {
+    await createAuditPruning({ database, clock, retention: 1, maxCallDuration: () => maxCallDuration })(() => {
       steps += 1;
       return steps > 1;
     });
@@ -116,8 +132,8 @@ eachStore((store) => {
     const clock = clockAt();
     const log = await begin(database, clock);
     await log.intend({ ...call, requestId: 'under way' });
-    const prune = createAuditPruning({ database, clock, retention: 1, maxSize: 1, longestCall: () => longestCall });
-    clock.pass(longestCall);
+    const prune = createAuditPruning({ database, clock, retention: 1, maxSize: 1, maxCallDuration: () => maxCallDuration });
+    clock.pass(maxCallDuration);
     await prune();
     assert.equal((await verifyAudit(database)).records, 1);
     clock.pass(60_001);
@@ -138,7 +154,7 @@ eachStore((store) => {
     clock.pass(endedAfter + 1);
     const maxSize = Math.floor((await sizeOf(one)) / 2);
     const prunes = [one, two, one, two].map((database) =>
-      createAuditPruning({ database, clock, retention: 90 * day, maxSize, longestCall: () => longestCall }),
+      createAuditPruning({ database, clock, retention: 90 * day, maxSize, maxCallDuration: () => maxCallDuration }),
     );
     await Promise.all(prunes.map((prune) => prune()));
     assert.ok((await sizeOf(one)) > maxSize - 1_500);
@@ -171,7 +187,7 @@ eachStore((store) => {
             logs[one.gateway] = await begin(database, clock, checkpoints);
           } else {
             const { retention, maxSize } = one;
-            await createAuditPruning({ database, clock, retention, maxSize, longestCall: () => longestCall })();
+            await createAuditPruning({ database, clock, retention, maxSize, maxCallDuration: () => maxCallDuration })();
             const within = (await sizeOf(database)) <= (maxSize ?? Infinity) || (await endedCalls(database, clock)) === 0;
             assert.ok(within, 'more could have been pruned');
             assert.deepEqual((await verifyAudit(database, { checkpoints })).problems, []);

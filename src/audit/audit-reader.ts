@@ -4,33 +4,10 @@ import type { Database } from '#database/database.ts';
 import { type AuditFacts, type ChainedEntry, factsOf, storable } from './audit-entry.ts';
 import { type AuditQuery, type RecordPosition, writeCursor } from './audit-query.ts';
 import { createAuditReadingStore } from './audit-reading-store.ts';
-import { type AuditVerdict, type VerificationOptions, type VerifyApprovals, verifyAudit } from './audit-verification.ts';
+import { readBody } from './bodies/kept-body-store.ts';
 import { inProgressSince } from './calls-in-progress.ts';
-
-/** What a record is about. Where an object has no name of its own, its `_id` is the name. */
-interface RecordedObject {
-  readonly _id: string;
-  readonly name: string;
-}
-
-interface RecordedObjects {
-  readonly automation?: RecordedObject | undefined;
-  readonly workflow?: (RecordedObject & Omit<NonNullable<AuditFacts['workflow']>, 'id'>) | undefined;
-  readonly form?: RecordedObject | undefined;
-  readonly approval?: RecordedObject | undefined;
-  /** It has the name of its automation. */
-  readonly run?: RecordedObject | undefined;
-}
-
-/** One call or event as shown to readers: the intent and its outcome in one record. */
-export interface AuditRecord
-  extends Omit<AuditFacts, 'links' | 'proof' | 'approvalName' | 'workflow' | 'form' | 'approval' | 'run'>,
-    RecordedObjects {
-  /** `CHAIN/SEQ`, as in the output of `audit verify`. For one of several records in an entry, `CHAIN/SEQ.INDEX`. */
-  readonly id: string;
-  /** The time of recording: for a state-changing call before it left, for everything else when it ended. ISO 8601, UTC. */
-  readonly time: string;
-}
+import { type AuditVerdict, type VerificationOptions, type VerifyApprovals, verifyAudit } from './chain/audit-verification.ts';
+import { type AuditRecord, shownAs } from './search/audit-record.ts';
 
 interface AuditPage {
   /** A record without an outcome is an event or a call in progress. */
@@ -41,21 +18,35 @@ interface AuditPage {
   readonly isCut?: boolean;
 }
 
+export type { AuditRecord };
+
 export interface AuditReader {
   /**
    * Newest first by default. A page with a cursor may be shorter than its limit, because one request examines a limited number of
    * records.
    */
   list(query: AuditQuery, order?: Order): Promise<AuditPage>;
+  /** What the change of a record sent. Undefined: there is no such record, it sent nothing, or its body is not kept. */
+  body(id: string): Promise<SentText | undefined>;
   /** Whether the log was tampered with. See verifyAudit. */
   verify(options: VerificationOptions): Promise<AuditVerdict>;
 }
 
+/** `sha256`: of the whole text, in hexadecimal digits; `body` has its beginning where it is `truncated`. */
+interface SentText {
+  readonly body: string;
+  readonly sha256: string;
+  readonly truncated?: true;
+}
+
 type Order = 'newest' | 'oldest';
 
-/** How many entries are read at once, and how many records one request examines. */
+/** How many entries are read at once, and how many records one request examines: in the store alone, and read from it. */
 const chunk = 250;
-const examinedAtMost = 20_000;
+const maxExamined = 260_000;
+const maxRead = 20_000;
+/** Milliseconds after which a request examines no further part. */
+const maxTime = 600;
 
 /** A record with its position. */
 interface Placed {
@@ -67,16 +58,18 @@ export function createAuditReader(options: {
   readonly database: Database;
   readonly clock: Clock;
   /** Milliseconds: an upper limit for the duration of a call under the configuration in force. */
-  readonly longestCall: () => number;
+  readonly maxCallDuration: () => number;
   /** Absent: a verification compares no approvals. */
   readonly verifyApprovals?: VerifyApprovals | undefined;
+  /** False: each chain without an end counts as alive. */
+  readonly isSteady?: () => boolean;
 }): AuditReader {
-  const { clock } = options;
+  const { clock, isSteady = () => true } = options;
   const store = createAuditReadingStore(options.database);
   /** The records of these entries, in order. The iterator makes each one when it is read. */
   const merged = async (entries: readonly ChainedEntry[], order: Order): Promise<Iterable<Placed>> => {
     // Read before the outcomes: a gateway that ends meanwhile has written its outcomes by then.
-    const alive = await store.aliveAt(clock.now());
+    const alive = await store.aliveAt(isSteady() ? clock.now() : 0);
     const parts = await store.partsOf(entries.filter(({ kind }) => kind === 'intent'));
     return Iterator.from(entries).flatMap((entry): readonly Placed[] => {
       if (entry.kind === 'records') return recordsOf(entry, order);
@@ -86,16 +79,21 @@ export function createAuditReader(options: {
     });
   };
   return {
+    async body(id) {
+      const [, chain, seq] = /^([\w-]{1,64})[/_](\d{1,15})$/u.exec(id) ?? [];
+      if (chain === undefined) return undefined;
+      const found = await readBody(options.database, { chain, seq: Number(seq) });
+      if (found === undefined) return undefined;
+      const { bodySha256 = '' } = JSON.parse(found.facts) as AuditFacts;
+      return { body: found.body, sha256: bodySha256, ...(found.isCut && { truncated: true }) };
+    },
     verify: (verification) => verifyAudit(options.database, { approvals: options.verifyApprovals, ...verification }),
     async list(query, order = 'newest') {
       const { list, add } = gathered();
       let { after } = query;
-      for (let examined = 0; examined < examinedAtMost; ) {
-        const { entries, last } = await store.entries(
-          { ...query, ...(after === undefined ? {} : { after }) },
-          { order, examine: entriesFor(query) },
-        );
-        let records = 0;
+      const mayGoOn = allowanceFrom(clock);
+      for (let [passed, records] = [0, 0]; mayGoOn(passed, records); ) {
+        const { entries, last, examined } = await store.entries({ ...query, after }, { order, most: entriesFor(query) });
         for (const { record, position } of await merged(entries, order)) {
           if (wasShown(position, after, order)) continue;
           if (list.length === query.limit) return pageOf(list, after);
@@ -105,11 +103,17 @@ export function createAuditReader(options: {
         }
         if (last === undefined) return pageOf(list, undefined);
         after = last;
-        examined += Math.max(chunk, records);
+        passed += examined;
       }
       return pageOf(list, after);
     },
   };
+}
+
+/** Whether a request that begins now may examine more. */
+function allowanceFrom(clock: Clock): (passed: number, records: number) => boolean {
+  const began = clock.monotonic();
+  return (passed, records) => passed < maxExamined && records < maxRead && clock.monotonic() - began < maxTime;
 }
 
 /** The records of a page; `add` takes none that makes it too long. */
@@ -138,24 +142,35 @@ function wasShown({ chain, seq, index }: RecordPosition, after: RecordPosition |
 }
 
 /** How many entries to read at once. Without a filter, enough to fill the page and to find out whether there is a next one. */
-function entriesFor({ principal, adapter, address, outcome, via, limit }: AuditQuery): number {
-  const hasNoFilter = [principal, adapter, address, outcome, via].every((filter) => filter === undefined);
-  return hasNoFilter ? Math.min(chunk, limit + 1) : chunk;
+function entriesFor({ principal, adapter, object, device, address, search, outcome, via, limit }: AuditQuery): number {
+  const filters = [principal, adapter, object, device, address, search, outcome, via];
+  return filters.every((filter) => filter === undefined) ? Math.min(chunk, limit + 1) : chunk;
 }
 
-function matches(record: AuditRecord, { principal, adapter, address, outcome, via }: AuditQuery): boolean {
+function matches(record: AuditRecord, query: AuditQuery): boolean {
+  const { id, outcome, object, device, address, search, via, principal, adapter } = query;
+  const objects = objectTexts(record);
+  const { devices = [] } = record;
+  const searched = [record.address, record.principal, record.detail, ...devices, ...objects];
   return (
-    (via === undefined || isOf(record, via)) &&
-    (outcome === undefined || record.outcome === outcome) &&
-    (address === undefined || textsOf(record).some((text) => text?.includes(address))) &&
+    holds(id, (wanted) => record.id === wanted.replace('_', '/')) &&
+    holds(via, (wanted) => isOf(record, wanted)) &&
+    holds(outcome, (wanted) => record.outcome === wanted) &&
+    holds(address, (wanted) => [record.address, ...objects].some((text) => text?.includes(wanted))) &&
+    holds(search, (wanted) => searched.some((text) => text?.includes(wanted))) &&
+    holds(object, (wanted) => objects.some((text) => hasName(text, wanted))) &&
+    holds(device, (wanted) => devices.some((name) => hasName(name, wanted))) &&
     hasName(record.principal, principal) &&
     hasName(record.adapter, adapter)
   );
 }
 
-/** Where a reader looks for a device or a path. A change has the names of its objects; an approval has that of its call. */
-function textsOf({ address, automation, workflow, form, approval, run }: AuditRecord): readonly (string | undefined)[] {
-  return [address, ...[automation, workflow, form, approval, run].flatMap((one) => [one?._id, one?.name])];
+function holds<T>(wanted: T | undefined, test: (wanted: T) => boolean): boolean {
+  return wanted === undefined || test(wanted);
+}
+
+function objectTexts({ automation, workflow, form, approval, run }: AuditRecord): readonly (string | undefined)[] {
+  return [automation, workflow, form, approval, run].flatMap((one) => [one?._id, one?.name]);
 }
 
 function hasName(name: string | undefined, wanted: string | undefined): boolean {
@@ -188,29 +203,4 @@ function recordOf(entry: ChainedEntry, later: readonly ChainedEntry[], mayBeInPr
     ...(steps.length === 0 ? {} : { redirects: steps }),
     ...(missing ? { outcome: 'unknown' } : {}),
   };
-}
-
-function shownAs(id: string, at: number, { links: _links, proof: _proof, ...facts }: AuditFacts): AuditRecord {
-  const { approvalName, workflow, form, approval, run, ...shown } = facts;
-  return {
-    id,
-    time: new Date(at).toISOString(),
-    ...shown,
-    ...objectsOf({ approvalName, workflow, form, approval, run, ...shown }),
-  };
-}
-
-function objectsOf({ automation, workflow, form, approval, approvalName, run, verb, address }: Omit<AuditFacts, 'event'>) {
-  return {
-    ...(workflow && {
-      workflow: { _id: workflow.id, name: workflow.id, version: workflow.version, tombstone: workflow.tombstone },
-    }),
-    ...(form && { form: { _id: form.id, name: form.id } }),
-    ...(approval !== undefined && { approval: { _id: approval, name: approvalName ?? callName(verb, address) ?? approval } }),
-    ...(run !== undefined && { run: { _id: run, name: automation?.name ?? run } }),
-  } satisfies RecordedObjects;
-}
-
-function callName(verb: string | undefined, address = ''): string | undefined {
-  return verb === undefined ? undefined : `${verb} ${address}`;
 }

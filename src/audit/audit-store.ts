@@ -1,13 +1,16 @@
-import { sql, type Transaction } from 'kysely';
+import { type RawBuilder, type SqlBool, sql, type Transaction } from 'kysely';
 import type { Database } from '#database/database.ts';
 import { jsonRows } from '#database/json-rows.ts';
-import type { Tables } from '#database/tables.ts';
-import type { ChainedEntry, ChainLink } from './audit-entry.ts';
-import { type AuditKey, newAuditKey, readAuditKey } from './audit-key.ts';
-import { type ChainHead, emptyChain } from './hash-chain.ts';
-import { applyKeyChanges } from './idempotency-store.ts';
+import type { Tables } from '#database/tables/tables.ts';
+import type { ChainedEntry, ChainLink, MadeEntry } from './audit-entry.ts';
+import { bodiesAdded } from './bodies/kept-body-store.ts';
+import { type AuditKey, newAuditKey, readAuditKey } from './chain/audit-key.ts';
+import { type ChainHead, emptyChain } from './chain/hash-chain.ts';
+import type { CompanionBatch } from './companion.ts';
+import { applyKeyChanges } from './idempotency/idempotency-store.ts';
+import { type CallKeyChange, PermitsLost } from './idempotency/key-change.ts';
 import type { IntentPermit } from './intent-permit.ts';
-import { type CallKeyChange, PermitsLost } from './key-change.ts';
+import { termStatements } from './search/audit-term-store.ts';
 
 /** What the writer of one chain needs from the store. Every method rejects with `store-unavailable` if the store is away. */
 export interface AuditStore {
@@ -17,18 +20,43 @@ export interface AuditStore {
    */
   begin(options: BeginOptions): Promise<{ readonly key: AuditKey; readonly head: ChainHead }>;
   /**
-   * Writes all entries or none. Rejects with KeysTaken if another call has a key that these entries take, and with PermitsLost if a
+   * Writes all entries or none, and in the same transaction what `companion` does. Rejects with KeysTaken if another call has a key that these entries take, and with PermitsLost if a
    * permit cannot be used.
    */
-  append(entries: readonly ChainedEntry[], changes: AppendChanges, durability: Durability): Promise<void>;
-  /** Records that the gateway of this chain runs. When it resolves, all earlier entries are on the disk. */
-  beat(chain: string, aliveUntil: number): Promise<void>;
+  append(
+    entries: readonly MadeEntry[],
+    changes: AppendChanges,
+    durability: Durability,
+    companion?: CompanionBatch['write'],
+  ): Promise<void>;
+  /**
+   * Records that the gateway of this chain runs. When it resolves, all earlier entries are on the disk. Rejects with HeadMissing if the store
+   * does not have `head`.
+   */
+  beat(chain: string, aliveUntil: number, head: ChainPlace | undefined): Promise<void>;
+  /** Where the store does not have the entry: the number of the first entry that is missing up to it. Undefined: it has the entry. */
+  missingFrom(chain: string, head: ChainPlace): Promise<number | undefined>;
+  /** How many entries the chain has of each of the calls. */
+  recorded(chain: string, calls: readonly number[]): Promise<ReadonlyMap<number, number>>;
   /** `at`: the time of the last entry. From it, verification knows whether pruning may have deleted that entry. */
   end(chain: string, at: number): Promise<void>;
 }
 
+/** An entry of a chain. */
+type ChainPlace = Pick<ChainHead, 'seq' | 'mac'>;
+
+/** The store does not have the entry that the chain is to go on from: it lost commits. */
+export class HeadMissing extends Error {
+  constructor() {
+    super('the store does not have the last entry that it acknowledged');
+    this.name = 'HeadMissing';
+  }
+}
+
 /** What else is written with the entries, in one transaction. */
 export interface AppendChanges {
+  /** The entry that the first one follows. Where the store does not have it, `append` rejects with HeadMissing and writes nothing. */
+  readonly after: ChainPlace;
   readonly keys: readonly CallKeyChange[];
   readonly permits: readonly { readonly permit: IntentPermit; readonly call: number; readonly record: string }[];
 }
@@ -80,27 +108,61 @@ export function createAuditStore(database: Database): AuditStore {
             .where('linked_seq', '<', seq)
             .execute();
         }
-        await insert(transaction, dialect, [first]);
+        await insertion(dialect, [first]).execute(transaction);
         return { key, head: { seq: first.seq, mac: first.mac, at: first.at, total: first.total } };
       }),
-    append: (entries, { keys, permits }, durability) =>
-      write(durability, async (connection) => {
-        if (keys.length === 0 && permits.length === 0) {
-          await insert(connection, dialect, entries);
-          return;
-        }
+    append: (entries, { keys, permits, after }, durability, companion) =>
+      write(companion === undefined ? durability : 'of runs', async (connection) => {
+        if (dialect === 'postgres' && keys.length === 0 && permits.length === 0 && companion === undefined)
+          return await insertAfter(connection, dialect, entries, after);
         await connection.transaction().execute(async (transaction) => {
           await applyKeyChanges(transaction, keys, dialect);
           await usePermits(transaction, permits);
-          await insert(transaction, dialect, entries);
+          await insertAfter(transaction, dialect, entries, after);
+          // Comes last: it holds locks that all gateways wait for.
+          await companion?.(transaction);
         });
       }),
-    beat: (chain, aliveUntil) =>
+    beat: (chain, aliveUntil, head) =>
       write('disk', async (connection) => {
-        await connection.updateTable('audit_chain').set({ alive_until: aliveUntil }).where('chain', '=', chain).execute();
+        const alive = connection.updateTable('audit_chain').set(atLeast(aliveUntil)).where('chain', '=', chain);
+        if (head === undefined) await alive.execute();
+        else if ((await alive.where(isThere(chain, head)).executeTakeFirst()).numUpdatedRows === 0n) throw new HeadMissing();
       }),
+    ...lossesOf(database),
     end: async (chain, at) =>
       void (await records.updateTable('audit_chain').set({ ended_at: at }).where('chain', '=', chain).execute()),
+  };
+}
+
+/** A beat that hung and comes late takes nothing back. */
+function atLeast(aliveUntil: number): { readonly alive_until: RawBuilder<number> } {
+  return { alive_until: sql<number>`case when alive_until > ${aliveUntil} then alive_until else ${aliveUntil} end` };
+}
+
+/** Looks for entries that the store acknowledged. */
+function lossesOf({ records, dialect }: Database): Pick<AuditStore, 'missingFrom' | 'recorded'> {
+  return {
+    async missingFrom(chain, head) {
+      const found = await records.selectNoFrom(isThere(chain, head).as('there')).executeTakeFirst();
+      if (found?.there) return undefined;
+      const { rows } = await sql<{ readonly last: number }>`select cast(coalesce(
+        (select max(seq) from audit_entry where chain = ${chain} and seq < ${head.seq}),
+        (select pruned_seq from audit_chain where chain = ${chain}), 0) as bigint) as last`.execute(records);
+      return (rows[0]?.last ?? 0) + 1;
+    },
+    async recorded(chain, calls) {
+      const { rows } = await sql<{
+        readonly call: number;
+        readonly entries: number;
+      }>`select call, count(*) as entries from audit_entry where chain = ${chain} and kind in ('intent', 'step', 'outcome')
+        and call in (select call from ${jsonRows(
+          dialect,
+          { call: 'bigint' },
+          calls.map((call) => [call]),
+        )}) group by call`.execute(records);
+      return new Map(rows.map(({ call, entries }) => [call, entries]));
+    },
   };
 }
 
@@ -115,11 +177,12 @@ async function usePermits(transaction: Transaction<Tables>, permits: AppendChang
 /**
  * Runs writes with the durability that they need. In SQLite, the pragma `synchronous` decides: a commit flushes the write-ahead
  * log (FULL) or does not (NORMAL, sqlite.org/pragma.html). A flush includes all earlier commits. The writer has one
- * connection, whose other users need FULL.
+ * connection, whose other users need FULL. What is of runs takes turns with other work, and is on the disk.
  */
-function createDurableWriter({ records, dialect }: Database) {
-  return (wanted: Durability, work: (connection: Database['query']) => Promise<void>): Promise<void> => {
+function createDurableWriter({ records, ofRuns, dialect }: Database) {
+  return (wanted: Durability | 'of runs', work: (connection: Database['query']) => Promise<void>): Promise<void> => {
     if (dialect === 'postgres') return work(records);
+    if (wanted === 'of runs') return ofRuns.connection().execute(work);
     if (wanted === 'disk') return records.connection().execute(work);
     return records.connection().execute(async (connection) => {
       const set = (mode: 'full' | 'normal'): Promise<unknown> => sql.raw(`pragma synchronous = ${mode}`).execute(connection);
@@ -193,8 +256,57 @@ const columns = {
 
 const columnNames = Object.keys(columns) as (keyof typeof columns)[];
 
-async function insert(query: Database['query'], dialect: Database['dialect'], entries: readonly ChainedEntry[]): Promise<void> {
+/** True where the chain has this entry, or pruning has deleted it. */
+function isThere(chain: string, { seq, mac }: ChainPlace) {
+  return sql<SqlBool>`(exists (select 1 from audit_entry e where e.chain = ${chain} and e.seq = ${seq} and e.mac = ${mac})
+    or exists (select 1 from audit_chain c where c.chain = ${chain} and c.pruned_seq >= ${seq}))`;
+}
+
+/** Throws HeadMissing, and has inserted nothing, where the store does not have `after`. */
+async function insertAfter(
+  query: Database['query'],
+  dialect: Database['dialect'],
+  entries: readonly MadeEntry[],
+  after: ChainPlace,
+): Promise<void> {
+  const [first] = entries;
+  if (first === undefined) return;
+  const condition = isThere(first.chain, after);
+  const bodies = entries.filter(({ body }) => body !== undefined);
+  const inserted = insertion(dialect, entries, condition);
+  const others = [
+    ...termStatements(dialect, entries, condition),
+    ...(bodies.length > 0 ? [bodiesAdded(dialect, bodies, condition)] : []),
+  ];
+  if ((await written(query, dialect, inserted, others)) < entries.length) throw new HeadMissing();
+}
+
+/**
+ * How many rows the first statement wrote. On PostgreSQL all are one statement, which takes one round trip. On SQLite they are sent to its
+ * worker at once, and need a transaction around them.
+ */
+async function written(
+  query: Database['query'],
+  dialect: Database['dialect'],
+  first: RawBuilder<unknown>,
+  others: readonly RawBuilder<unknown>[],
+): Promise<number> {
+  if (dialect === 'sqlite') {
+    const [{ numAffectedRows = 0n }] = await Promise.all([first.execute(query), ...others.map((other) => other.execute(query))]);
+    return Number(numAffectedRows);
+  }
+  const named = others.map((other, index) => sql`, ${sql.ref(`other${index}`)} as (${other})`);
+  const { rows } = await sql<{ readonly count: number }>`with first as (${first} returning 1)${sql.join(named, sql``)}
+    select count(*) as count from first`.execute(query);
+  return rows[0]?.count ?? 0;
+}
+
+function insertion(
+  dialect: Database['dialect'],
+  entries: readonly MadeEntry[],
+  condition: RawBuilder<SqlBool> = sql`true`,
+): RawBuilder<unknown> {
   const rows = entries.map((entry) => columnNames.map((name) => entry[name]));
-  await sql`insert into audit_entry (${sql.join(columnNames.map((name) => sql.ref(name)))})
-    select * from ${jsonRows(dialect, columns, rows)}`.execute(query);
+  return sql`insert into audit_entry (${sql.join(columnNames.map((name) => sql.ref(name)))})
+    select * from ${jsonRows(dialect, columns, rows)} where ${condition}`;
 }

@@ -4,6 +4,12 @@ import type { Clock } from '#base/clock.ts';
 const margin = 60_000;
 
 /** A call recorded before this time has ended. A call recorded later may be in progress. Milliseconds since the epoch. */
-export function inProgressSince({ clock, longestCall }: { readonly clock: Clock; readonly longestCall: () => number }): number {
-  return clock.now() - longestCall() - margin;
+export function inProgressSince({
+  clock,
+  maxCallDuration,
+}: {
+  readonly clock: Clock;
+  readonly maxCallDuration: () => number;
+}): number {
+  return clock.now() - maxCallDuration() - margin;
 }

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { StatementRefused } from '#database/store-failure.ts';
+import { until } from '../../test/support/until.ts';
+import type { UnchainedEntry } from './chain/hash-chain.ts';
 import { EntryQueue } from './entry-queue.ts';
-import type { UnchainedEntry } from './hash-chain.ts';
 
 function entry(facts: string): UnchainedEntry {
   return { kind: 'record', call: 1, at: 0, facts };
@@ -101,5 +102,94 @@ test('a background entry is written before the intent that was recorded after it
   queue.writeInBackground(entry('earlier'));
   await queue.writeAhead(entry('later'));
   assert.deepEqual(written, ['earlier', 'later']);
+  await queue.close(entry('end'));
+});
+
+/** A companion whose batches are names, and a queue that shows what each transaction has. */
+function queueWithCompanion() {
+  const transactions: string[][] = [];
+  const refuses = new Set<string>();
+  let isKnown = true;
+  const queue = new EntryQueue({
+    writer: {
+      async append(entries, _durability, companion) {
+        assert.ok(isKnown, 'the head of the chain is known');
+        const made = entries.map(({ facts }) => facts);
+        transactions.push(made);
+        try {
+          await companion?.({ made } as never);
+        } catch (error) {
+          isKnown = false;
+          transactions.pop();
+          throw error;
+        }
+      },
+      async recover() {
+        isKnown = true;
+        return { lastBatchWasWritten: false };
+      },
+    },
+    droppedEntry: (count) => entry(`dropped ${count}`),
+    refusedEntry: () => entry('refused'),
+    onFailure: () => undefined,
+    onSuccess: () => undefined,
+  });
+  const waiting: string[] = [];
+  const ends: string[] = [];
+  const wake = queue.join({
+    get isWaiting() {
+      return waiting.length > 0;
+    },
+    take() {
+      const name = waiting.shift();
+      if (name === undefined) return undefined;
+      return {
+        async write(transaction) {
+          if (refuses.has(name)) throw new StatementRefused('other', 'no text');
+          (transaction as unknown as { readonly made: string[] }).made.push(name);
+        },
+        committed: () => void ends.push(`${name} committed`),
+        failed: (error) => void ends.push(`${name} failed: ${error instanceof StatementRefused ? 'refused' : 'away'}`),
+      };
+    },
+  });
+  const step = (name: string): void => {
+    waiting.push(name);
+    wake();
+  };
+  return { queue, transactions, refuses, ends, step };
+}
+
+test('an outcome, the next step and the next intent of a run are one transaction, without intents of other callers', async () => {
+  const { queue, transactions, ends, step } = queueWithCompanion();
+  queue.writeInBackground(entry('outcome 1'), 'soon');
+  step('step');
+  await queue.writeAhead(entry('intent 2'), 'runs');
+  assert.deepEqual([transactions, ends], [[['outcome 1', 'intent 2', 'step']], ['step committed']]);
+  transactions.length = 0;
+  step('other step');
+  await Promise.all([queue.writeAhead(entry('intent 3'), 'runs'), queue.writeAhead(entry('action'))]);
+  assert.deepEqual(transactions, [['action'], ['intent 3', 'other step']]);
+  await queue.close(entry('end'));
+});
+
+test('a step that the store refuses costs no entry', async () => {
+  const { queue, transactions, refuses, ends, step } = queueWithCompanion();
+  refuses.add('bad');
+  step('bad');
+  step('good');
+  await queue.writeAhead(entry('intent'), 'runs');
+  await queue.flush();
+  assert.deepEqual(transactions, [['intent'], ['good']]);
+  assert.deepEqual(ends, ['bad failed: refused', 'good committed']);
+  await queue.close(entry('end'));
+});
+
+test('an outcome of a run is written soon where no step follows', async () => {
+  const { queue, transactions } = queueWithCompanion();
+  queue.writeInBackground(entry('refusal'));
+  queue.writeInBackground(entry('outcome'), 'soon');
+  await until('both are written', () => queue.counts().waiting === 0);
+  assert.deepEqual(transactions, [['refusal', 'outcome']]);
   await queue.close(entry('end'));
 });

@@ -1,9 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { GatewayError } from '#base/gateway-error.ts';
 import { StatementRefused } from '#database/store-failure.ts';
-import type { ChainWriter } from './chain-writer.ts';
-import type { UnchainedEntry } from './hash-chain.ts';
-import { IntentsRefused } from './key-change.ts';
+import type { ChainWriter } from './chain/chain-writer.ts';
+import type { UnchainedEntry } from './chain/hash-chain.ts';
+import type { Companion, CompanionBatch, Join } from './companion.ts';
+import { IntentsRefused } from './idempotency/key-change.ts';
 
 /**
  * How many entries one statement writes at most. A batch also starts when this many entries wait, because each batch costs about
@@ -12,11 +13,19 @@ import { IntentsRefused } from './key-change.ts';
  */
 const batchSize = 250;
 /** How many background entries may wait, and their size in characters. Further entries are dropped and counted. */
-const waitingAtMost = 10_000;
-const sizeAtMost = 33_554_432;
+const maxWaiting = 10_000;
+const maxSize = 33_554_432;
 /** Milliseconds. */
 const usualDelay = 500;
+const shortDelay = 100;
 const delayAfterFailure = 1_000;
+
+/**
+ * `runs`: intents of runs, which share transactions with the companion, the journal of runs. No call of others waits for what the journal locks,
+ * but for one such transaction before its own.
+ */
+type Lane = 'calls' | 'runs';
+const lanes: readonly Lane[] = ['calls', 'runs'];
 
 /** An entry that waits to be written. */
 interface Waiting {
@@ -44,7 +53,8 @@ interface EntryQueueOptions {
  */
 export class EntryQueue {
   readonly #options: EntryQueueOptions;
-  readonly #urgent: Waiting[] = [];
+  readonly #urgent: Record<Lane, Waiting[]> = { calls: [], runs: [] };
+  #companion: Companion | undefined;
   readonly #background: Waiting[] = [];
   /** Of the background entries. */
   #size = 0;
@@ -62,6 +72,8 @@ export class EntryQueue {
   #writing = 0;
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** When the timer ends: milliseconds of the monotonic clock. */
+  #dueAt = Infinity;
   /** The store has failed. The next try follows after a delay, or with the next urgent entry. */
   #isBackingOff = false;
   #closed = false;
@@ -74,8 +86,8 @@ export class EntryQueue {
    * Resolves once the entry is durable. Otherwise rejects with 503, or with IntentsRefused if another call has its idempotency
    * key, or if its permit cannot be used. The entry is then not written later either.
    */
-  writeAhead(entry: UnchainedEntry): Promise<void> {
-    return this.#promised(entry, 'ahead');
+  writeAhead(entry: UnchainedEntry, lane: Lane = 'calls'): Promise<void> {
+    return this.#promised(entry, 'ahead', lane);
   }
 
   /**
@@ -83,19 +95,25 @@ export class EntryQueue {
    * again.
    */
   writeAwaited(entry: UnchainedEntry): Promise<void> {
-    return this.#promised(entry, 'awaited');
+    return this.#promised(entry, 'awaited', 'calls');
   }
 
-  /** Writes the entry within a second. */
-  writeInBackground(entry: UnchainedEntry): void {
+  /** Writes the entry within a second. `soon`: with the next batch, or after 100 ms. */
+  writeInBackground(entry: UnchainedEntry, when?: 'soon'): void {
     this.#keep({ entry, kind: 'background' });
     const isDue = this.#background.length >= batchSize && !this.#isBackingOff && !this.#closed;
     if (isDue) void this.#write();
-    else this.#writeAfter(usualDelay);
+    else this.#writeAfter(when === 'soon' && !this.#isBackingOff ? shortDelay : usualDelay);
   }
 
+  /** See Companion. */
+  readonly join: Join = (companion) => {
+    this.#companion = companion;
+    return () => void this.#write();
+  };
+
   counts(): { readonly waiting: number; readonly dropped: number } {
-    return { waiting: this.#urgent.length + this.#left + this.#writing, dropped: this.#dropped };
+    return { waiting: this.#urgentCount + this.#left + this.#writing, dropped: this.#dropped };
   }
 
   /**
@@ -129,15 +147,23 @@ export class EntryQueue {
     return this.#background.length + this.#inDoubt.length;
   }
 
-  #promised(entry: UnchainedEntry, kind: 'ahead' | 'awaited'): Promise<void> {
+  get #urgentCount(): number {
+    return this.#urgent.calls.length + this.#urgent.runs.length;
+  }
+
+  #isLoaded(lane: Lane): boolean {
+    return this.#urgent[lane].length > 0 || (lane === 'runs' && this.#companion?.isWaiting === true);
+  }
+
+  #promised(entry: UnchainedEntry, kind: 'ahead' | 'awaited', lane: Lane): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#urgent.push({ entry, kind, promise: { resolve, reject } });
+    this.#urgent[lane].push({ entry, kind, promise: { resolve, reject } });
     void this.#write();
     return promise;
   }
 
   #keep(waiting: Waiting): void {
-    if (this.#background.length >= waitingAtMost || this.#size >= sizeAtMost) {
+    if (this.#background.length >= maxWaiting || this.#size >= maxSize) {
       this.#drop(1);
       return;
     }
@@ -162,13 +188,17 @@ export class EntryQueue {
   }
 
   #writeAfter(delay: number): void {
-    if (this.#closed) return;
-    this.#timer ??= setTimeout(() => void this.#write(), delay);
+    const dueAt = performance.now() + delay;
+    if (this.#closed || this.#dueAt <= dueAt) return;
+    this.#stopTimer();
+    this.#dueAt = dueAt;
+    this.#timer = setTimeout(() => void this.#write(), delay);
   }
 
   #stopTimer(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#dueAt = Infinity;
   }
 
   /** Writes until no urgent entry waits. Resolves then, or when the store fails. */
@@ -178,7 +208,7 @@ export class EntryQueue {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
       // Entries that arrived after the last check.
-      if (this.#urgent.length > 0) void this.#write();
+      if (lanes.some((lane) => this.#isLoaded(lane))) void this.#write();
       else if (this.#background.length > 0) this.#writeAfter(usualDelay);
     });
     return this.#running;
@@ -189,42 +219,55 @@ export class EntryQueue {
       try {
         await this.#recover();
       } catch (error) {
-        this.#refused(this.#urgent.splice(0), error);
+        this.#refused(
+          lanes.flatMap((lane) => this.#urgent[lane].splice(0)),
+          error,
+        );
         return;
       }
       // Entries of the same iteration of the event loop go into the same batch.
       await setImmediate();
-      const batch = this.#nextBatch();
-      if (batch.length === 0) return;
-      if (!(await this.#tryToWrite(batch))) return;
-    } while (this.#urgent.length > 0 || this.#background.length >= batchSize);
+      // Background entries go with those for which someone waits.
+      if ((this.#isLoaded('calls') || !this.#isLoaded('runs')) && !(await this.#tryToWrite(this.#nextBatch('calls')))) return;
+      if (this.#isLoaded('runs') && !(await this.#tryToWrite(this.#nextBatch('runs'), this.#companion?.take()))) return;
+    } while (lanes.some((lane) => this.#isLoaded(lane)) || this.#background.length >= batchSize);
   }
 
   /** Resolves with true if the store accepted the batch. */
-  async #tryToWrite(batch: readonly Waiting[]): Promise<boolean> {
-    if (batch.length === 0) return true;
+  async #tryToWrite(batch: readonly Waiting[], companion?: CompanionBatch): Promise<boolean> {
+    if (batch.length === 0 && companion === undefined) return true;
     // An outcome need not survive a power failure: without it the outcome is unknown, and the call is not made again.
     const durability = batch.some(({ kind }) => kind === 'ahead') ? 'disk' : 'process';
     const entries = batch.map(({ entry }) => entry);
     this.#writing = entries.length;
     try {
-      await this.#options.writer.append(entries, durability).finally(() => (this.#writing = 0));
+      await this.#options.writer.append(entries, durability, companion?.write).finally(() => (this.#writing = 0));
     } catch (error) {
-      if (error instanceof IntentsRefused) return await this.#tryToWrite(withoutRefused(batch, error));
-      this.#failed(batch, error);
-      return false;
+      return await this.#goOnAfter(error, batch, companion);
     }
     this.#markReported();
+    companion?.committed();
     for (const { promise } of batch) promise?.resolve();
     this.#options.onSuccess();
     return true;
   }
 
-  #nextBatch(): readonly Waiting[] {
+  async #goOnAfter(error: unknown, batch: readonly Waiting[], companion: CompanionBatch | undefined): Promise<boolean> {
+    if (error instanceof IntentsRefused) return await this.#tryToWrite(withoutRefused(batch, error), companion);
+    companion?.failed(passing(error));
+    // Nothing was written, and perhaps for a statement of the companion: the entries are tried without it.
+    const again = companion !== undefined && error instanceof StatementRefused;
+    const failure = again ? await failureOf(this.#options.writer.recover()) : error;
+    if (failure === undefined) return await this.#tryToWrite(batch);
+    this.#failed(batch, failure);
+    return false;
+  }
+
+  #nextBatch(lane: Lane): readonly Waiting[] {
     const notice: Waiting[] =
       this.#unreported === 0 ? [] : [{ entry: this.#options.droppedEntry(this.#unreported), kind: 'background' }];
     this.#reported = this.#unreported;
-    const urgent = this.#urgent.splice(0, batchSize - notice.length);
+    const urgent = this.#urgent[lane].splice(0, batchSize - notice.length);
     // Entries of a chain are in the order of time. The background entries came before the urgent ones of this batch, except those
     // that came while the last batch was written.
     return [...notice, ...this.#takeBackground(batchSize - notice.length - urgent.length), ...urgent];
@@ -253,6 +296,7 @@ export class EntryQueue {
   /** The store is away, and none of these entries was tried. Only those written ahead of a call are given up. */
   #refused(waiting: readonly Waiting[], error: unknown): void {
     this.#keepBefore(waiting.filter(({ kind }) => kind !== 'ahead'));
+    for (let batch = this.#companion?.take(); batch !== undefined; batch = this.#companion?.take()) batch.failed(passing(error));
     this.#endWait(waiting, error);
   }
 
@@ -294,6 +338,19 @@ function sizeOf({ entry: { facts, key } }: Waiting): number {
 
 function isIntent({ kind, entry }: Waiting): boolean {
   return kind === 'ahead' && entry.kind === 'intent';
+}
+
+/** Undefined where it succeeds. */
+async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+/** What the companion may try again is a refusal that passes. */
+function passing(error: unknown): unknown {
+  return error instanceof StatementRefused || error instanceof GatewayError ? error : notOnRecord(error);
 }
 
 function notOnRecord(error: unknown): GatewayError {

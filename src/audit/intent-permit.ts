@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { Tables } from '#database/tables.ts';
+import type { Tables } from '#database/tables/tables.ts';
 
 /** What a call needs once, and what its intent uses up in the same transaction. */
 export interface IntentPermit {

@@ -10,7 +10,7 @@ const countedFor = 60_000;
 const recordsAtOnce = 240;
 const recordEvery = 6_000;
 /** Kinds that are counted at the same time. A source has few, so that it leaves others their records. */
-const kindsAtMost = 1_000;
+const maxKinds = 1_000;
 const kindsOfSource = 16;
 
 interface Counted {
@@ -79,7 +79,7 @@ export class RepeatedRefusals {
       return;
     }
     const ofSource = this.#kindsOf.get(source) ?? 0;
-    if (this.#kinds.size >= kindsAtMost || ofSource >= kindsOfSource || !this.#take()) {
+    if (this.#kinds.size >= maxKinds || ofSource >= kindsOfSource || !this.#take()) {
       this.#others += 1;
       this.#repeated += 1;
       return;

@@ -4,8 +4,8 @@ import { noLog } from '#base/log.ts';
 import { eachStore } from '../../test/support/stores/stores.ts';
 import type { AuditFacts } from './audit-entry.ts';
 import { type AuditLog, createAuditLog } from './audit-log.ts';
-import { verifyAudit } from './audit-verification.ts';
-import { idempotentRequest, sealed } from './idempotent-request.ts';
+import { verifyAudit } from './chain/audit-verification.ts';
+import { idempotentRequest, sealed } from './idempotency/idempotent-request.ts';
 
 const call: AuditFacts = { event: 'request', principal: 'ann', adapter: 'NSO', verb: 'POST', address: '/x' };
 const clock = { now: () => Date.UTC(2026, 10, 21), monotonic: () => performance.now() };
@@ -14,7 +14,15 @@ eachStore((store) => {
   const begin = async (t: Parameters<typeof store.open>[0], maxSize: number, isShort = () => false) => {
     const database = await store.open(t);
     const config = { retention: 1e10, maxSize };
-    const log = await createAuditLog({ database, clock, log: noLog, version: '1', config, longestCall: () => 300_000, isShort });
+    const log = await createAuditLog({
+      database,
+      clock,
+      log: noLog,
+      version: '1',
+      config,
+      maxCallDuration: () => 300_000,
+      isShort,
+    });
     t.after(() => log.close());
     const count = async (): Promise<number> => {
       const rows = await database.read.selectFrom('audit_entry').select('seq').execute();
@@ -60,7 +68,7 @@ eachStore((store) => {
       log: noLog,
       version: '1',
       config: { retention: 1e10, maxSize: 40_000 },
-      longestCall: () => 300_000,
+      maxCallDuration: () => 300_000,
     });
     assert.equal(second.keepsReply(4_000), false, 'a gateway that starts measures what is there');
     await second.close();

@@ -1,10 +1,10 @@
 import { entryOverhead, type PruningRound } from './audit-pruning.ts';
-import type { ChainWriter } from './chain-writer.ts';
+import type { ChainWriter } from './chain/chain-writer.ts';
 
 /** Bytes that are written before the log is measured again: other gateways write too. */
 const measuredEvery = 1_048_576;
 /** Rounds of pruning that one batch waits for. A round deletes twice the entries of a batch, but these may be smaller. */
-const roundsAtMost = 8;
+const maxRounds = 8;
 /** Milliseconds until the next try where nothing could be deleted, because every old call is in progress. */
 const pause = 1_000;
 
@@ -19,7 +19,7 @@ export function withinSize(
   let written = step;
   let pausedUntil = 0;
   const makeRoom = async (): Promise<void> => {
-    for (let rounds = 0; rounds < roundsAtMost; rounds += 1) {
+    for (let rounds = 0; rounds < maxRounds; rounds += 1) {
       const { size, deleted } = await round();
       if (size <= maxSize) {
         written = 0;
@@ -32,10 +32,10 @@ export function withinSize(
   };
   return {
     ...writer,
-    async append(entries, durability) {
+    async append(entries, durability, companion) {
       // Where the store fails, the batch fails too, and says why.
       if (written >= step && monotonic() >= pausedUntil) await makeRoom().catch(() => {});
-      await writer.append(entries, durability);
+      await writer.append(entries, durability, companion);
       for (const { facts } of entries) written += facts.length + entryOverhead;
     },
   };

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Principal } from '#access/principal.ts';
-import { noRights } from '#access/rights.test-support.ts';
-import { systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { eachStore } from '../../test/support/stores/stores.ts';
 import type { Automation } from './automation.ts';
-import { createAutomationCatalogue } from './automation-catalogue.ts';
-import { createAutomationStore } from './automation-store.ts';
+import { catalogueOn } from './automation-catalogue.test-support.ts';
 import { readListOptions } from './list-options.ts';
+import { createAutomationStore } from './store/automation-store.ts';
 
 const admin: Principal = { id: 'ada', username: 'ada', roles: ['other', 'admin'], groups: [] };
 const reader: Principal = { id: 'rosa', username: 'rosa', roles: ['readonly'], groups: ['noc'] };
@@ -24,14 +22,7 @@ eachStore((store) => {
         { _id: '3', name: 'Certificates', data: { gbac: { read: ['security'], write: [] } } },
       ]),
     );
-    const catalogue = createAutomationCatalogue({
-      database,
-      clock: systemClock,
-      rights: noRights,
-      whyNotWriter: () => Promise.resolve(undefined),
-      refuseAuthor: () => Promise.resolve(),
-      asksAuthors: () => false,
-    });
+    const catalogue = catalogueOn(database);
     const list = async (principal: Principal, query: string) => {
       const {
         list,
@@ -54,14 +45,7 @@ eachStore((store) => {
 
   test('principals take turns: one listing of another does not wait for sixty of a busy principal', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({
-      database,
-      clock: systemClock,
-      rights: noRights,
-      whyNotWriter: () => Promise.resolve(undefined),
-      refuseAuthor: () => Promise.resolve(),
-      asksAuthors: () => false,
-    });
+    const catalogue = catalogueOn(database);
     const order: string[] = [];
     const list = async (principal: Principal): Promise<void> => {
       await catalogue.list({ principal, options: readListOptions(new URLSearchParams('contains=a')) });
@@ -76,14 +60,7 @@ eachStore((store) => {
   test('an automation without a value for a field is listed without the field', async (t) => {
     const database = await store.open(t);
     await createAutomationStore(database).change((writer) => writer.insert([{ _id: '1', name: 'Bare' }]));
-    const { list } = await createAutomationCatalogue({
-      database,
-      clock: systemClock,
-      rights: noRights,
-      whyNotWriter: () => Promise.resolve(undefined),
-      refuseAuthor: () => Promise.resolve(),
-      asksAuthors: () => false,
-    }).list({
+    const { list } = await catalogueOn(database).list({
       principal: admin,
       options: readListOptions(new URLSearchParams()),
     });
@@ -92,14 +69,7 @@ eachStore((store) => {
 
   test('a closed store is unavailable', async (t) => {
     const database = await store.open(t);
-    const catalogue = createAutomationCatalogue({
-      database,
-      clock: systemClock,
-      rights: noRights,
-      whyNotWriter: () => Promise.resolve(undefined),
-      refuseAuthor: () => Promise.resolve(),
-      asksAuthors: () => false,
-    });
+    const catalogue = catalogueOn(database);
     await database.close();
     const options = readListOptions(new URLSearchParams());
     await assert.rejects(

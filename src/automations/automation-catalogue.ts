@@ -1,34 +1,54 @@
 import type { Principal } from '#access/principal.ts';
-import type { Rights } from '#access/rights.ts';
+import type { Rights } from '#access/rights/rights.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
 import { mergePatch } from '#json/merge-patch.ts';
 import type { Automation } from './automation.ts';
-import { mayEdit, mayPatch, mayRead, mayRun, maySee, namedWorkflow, permitsChange, viewerOf } from './automation-access.ts';
-import { type GivenAutomation, generateId, inUtc, isId, refuseContradictions } from './automation-document.ts';
-import { type ImportedLine, type ImportResult, importAutomations } from './automation-import.ts';
-import { parseDocument, taggedText } from './automation-row.ts';
-import { type AutomationStore, type AutomationWriter, createAutomationStore, type StoredAutomation } from './automation-store.ts';
-import { type AutomationState, createSteering, createTaking, createWriting, stateOf } from './automation-writing.ts';
-import { notCovered, notFound, notImportable, notRunnable, notWritable } from './catalogue-refusals.ts';
+import {
+  mayEdit,
+  mayPatch,
+  mayRead,
+  mayRun,
+  maySee,
+  namedWorkflow,
+  notCovered,
+  notFound,
+  notImportable,
+  notRunnable,
+  notWritable,
+  permitsChange,
+  viewerOf,
+} from './automation-access.ts';
+import {
+  type AutomationDraft,
+  type GivenAutomation,
+  generateId,
+  inUtc,
+  isId,
+  refuseContradictions,
+} from './automation-document.ts';
+import { previewAutomation } from './automation-preview.ts';
+import { type AutomationState, createWriting, stateOf } from './automation-writing.ts';
 import { type DelegationNeeds, refuseDelegation } from './delegation.ts';
 import { entityTag, type Preconditions, requireMatch } from './entity-tag.ts';
 import type { ListOptions } from './list-options.ts';
-import { patchOfNextRun, withSettledSchedule } from './settled-schedule.ts';
-import { steeringOf } from './steered-schedule.ts';
-
-/** One page of a listing, with the values in effect. */
-export interface AutomationListing {
-  /** The documents as JSON texts. */
-  readonly list: readonly string[];
-  readonly total: number;
-  readonly skip: number;
-  /** Where the page is cut because of its bytes: as many as it has. */
-  readonly limit: number;
-  readonly isCut: boolean;
-}
+import { parseDocument, taggedText } from './store/automation-row.ts';
+import {
+  type AutomationStore,
+  type AutomationWriter,
+  createAutomationStore,
+  exportedAutomations,
+  type ReadTransaction,
+  type StoredAutomation,
+} from './store/automation-store.ts';
+import { steeringOf } from './timing/schedule.ts';
+import { patchOfNextRun, withSettledSchedule } from './timing/settled-schedule.ts';
+import { type ImportedLine, importAutomations } from './transfer/import-automations.ts';
+import { type OtherKinds, type TransferKind, transferKinds } from './transfer/other-kinds.ts';
 
 export type { AutomationState };
+
+export type AutomationWithPeople = Pick<StoredAutomation, 'automation' | 'people'>;
 
 interface AutomationRequest {
   readonly principal: Principal;
@@ -39,37 +59,28 @@ interface AutomationChange extends AutomationRequest {
   readonly preconditions: Preconditions;
 }
 
-type Change = Parameters<typeof mayEdit>[2];
-
-/**
- * The catalogue for a principal that may use the operation for some automation. The catalogue judges the one that is asked about: by groups, and by
- * the workflows that rights cover, before and after a change. An automation that the principal may not see is `automation-not-found` (404), one that it may see but not change is `forbidden` (403). A stale `If-Match` is `precondition-failed` (412), a name that another
- * automation has `automation-exists` (409), a document over 1 MiB `body-too-large` (413). Every operation rejects with
- * `store-unavailable` (503) where the store does. Changes can be refused by `refuseDelegation` too.
- */
-export interface AutomationCatalogue {
-  list(request: { readonly principal: Principal; readonly options: ListOptions }): Promise<AutomationListing>;
-  create(request: { readonly principal: Principal; readonly given: GivenAutomation }): Promise<AutomationState>;
-  read(request: AutomationRequest): Promise<AutomationState>;
-  replace(request: AutomationChange & { readonly given: GivenAutomation }): Promise<AutomationState>;
-  /**
-   * `patch` by RFC 7396; it has been validated by `automationPatchSchema` and `patchProblems`. Who may run the automation may pause and resume
-   * it (`steeringOf`), which changes nothing else.
-   */
-  patch(request: AutomationChange & { readonly patch: unknown }): Promise<AutomationState>;
-  /** Resolves with the automation as it was. */
-  remove(request: AutomationChange): Promise<AutomationState>;
-  /** Makes the principal answer for the automation, which stays as it is. It may write the workflow. */
-  take(request: AutomationChange): Promise<AutomationState>;
-  /** See `importAutomations`. Each line is judged like a single change; `forbidden` (403) names the lines that the principal may not store. */
-  import(request: { readonly principal: Principal; readonly source: AsyncIterable<Buffer> }): Promise<ImportResult>;
-  /** See `AutomationStore.export`; without what the principal may not see. */
-  export(principal: Principal): ReturnType<AutomationStore['export']>;
-  /** The automation and its people, for runs, which need no principal. */
-  find(id: string): Promise<Pick<StoredAutomation, 'automation' | 'people'> | undefined>;
-  /** See `CatalogueChanges`. */
-  onChange: AutomationStore['onChange'];
+interface ListRequest {
+  readonly principal: Principal;
+  readonly options: ListOptions;
 }
+
+interface ImportRequest {
+  readonly principal: Principal;
+  readonly source: AsyncIterable<Buffer>;
+  /** Absent: automations alone. */
+  readonly others?: OtherKinds;
+}
+
+interface ExportRequest {
+  readonly principal: Principal;
+  /** Absent: all kinds. */
+  readonly kind?: TransferKind | undefined;
+  /** Absent: automations alone. */
+  readonly others?: Pick<OtherKinds, 'export'>;
+}
+
+/** An operation that changes an automation. */
+type Change = Parameters<typeof mayEdit>[2];
 
 interface AutomationCatalogueOptions extends DelegationNeeds {
   readonly database: Database;
@@ -77,76 +88,170 @@ interface AutomationCatalogueOptions extends DelegationNeeds {
   readonly rights: Rights;
 }
 
-export function createAutomationCatalogue(options: AutomationCatalogueOptions): AutomationCatalogue {
-  const { database, clock, rights, whyNotWriter, refuseAuthor } = options;
+export type AutomationCatalogue = ReturnType<typeof createAutomationCatalogue>;
+
+/**
+ * The catalogue, for principals that may use the operation for some automation. It judges the automation by groups, and by the workflows
+ * that rights cover, before and after a change. Rejects with `automation-not-found` (404) if the principal may not see it, else `forbidden`
+ * (403), `precondition-failed` (412), `automation-exists` (409), `body-too-large` (413) and `store-unavailable` (503). Changes reject as
+ * `refuseDelegation` too.
+ */
+export function createAutomationCatalogue(options: AutomationCatalogueOptions) {
+  const { database, rights, clock } = options;
   const store = createAutomationStore(database);
-  const settle = createSettling(clock);
-  const write = createWriting({ clock, whyNotWriter, refuseAuthor });
-  const steer = createSteering({ clock, rights, whyNotWriter });
-  const take = createTaking({ whyNotWriter, refuseAuthor });
+  const writing = createWriting(options);
+  const settle: Settle = (operation, write) => settleWrite(operation, write, options);
   return {
-    list: (request) => listShown(request, { store, rights }),
-    async create({ principal, given }) {
-      const settled = settle(given);
-      refuseUncovered('createAutomation', { principal, next: settled }, rights);
-      return store.change((writer) => write(writer, { principal, id: generateId(), settled }));
+    list: (request: ListRequest) => listShown(request, store, rights),
+    async create({ principal, given }: { readonly principal: Principal; readonly given: GivenAutomation }) {
+      const settled = settle('createAutomation', { principal, given });
+      return store.change((writer) => writing.write(writer, { principal, id: generateId(), settled }));
     },
-    async read({ principal, id }) {
+    preview: (request: PreviewRequest) => previewCreation(request, { store, settle }, options),
+    history: (request: HistoryRequest) => readHistory(request, store, rights),
+    async read({ principal, id }: AutomationRequest): Promise<AutomationState> {
       const stored = isId(id) ? await store.read(id) : undefined;
       if (stored === undefined || !mayRead(rights, principal, 'readAutomation', stored.automation)) throw notFound();
       return stateOf(stored.automation);
     },
-    replace: (request) =>
-      changeOne(store, { ...request, judge: judgeEditor(rights, 'replaceAutomation') }, async (writer, stored) => {
-        const settled = settle(request.given, { current: stored.automation });
-        refuseUncovered('replaceAutomation', { principal: request.principal, next: settled }, rights);
-        return write(writer, { ...request, settled, stored });
+    replace: (request: AutomationChange & { readonly given: GivenAutomation }) =>
+      changeOne(store, request, judgeEditor(rights, 'replaceAutomation'), async (writer, stored) => {
+        const settled = settle('replaceAutomation', { ...request, current: stored.automation });
+        return writing.write(writer, { ...request, settled, stored });
       }),
-    async patch(request) {
-      const { patch, principal } = request;
-      const steering = steeringOf(patch);
-      if (steering !== undefined)
-        return changeOne(store, { ...request, judge: judgeRunner(rights) }, (writer, stored) =>
-          steer(writer, { principal, steering, stored }),
-        );
-      if (!mayPatch(rights, principal)) throw notWritable();
-      return changeOne(store, { ...request, judge: judgeEditor(rights, 'patchAutomation') }, async (writer, stored) => {
-        const { automation: current, givenNext } = stored;
-        const settled = settle(mergePatch(current, patch) as Automation, { current, patch });
-        refuseUncovered('patchAutomation', { principal, next: settled }, rights);
-        const keepsNext = patchOfNextRun(patch) === 'kept' && settled.nextRunAt === current.nextRunAt;
-        return write(writer, { ...request, settled, stored, ...(keepsNext && { givenNext }) });
-      });
-    },
-    remove: (request) =>
-      changeOne(store, { ...request, judge: judgeEditor(rights, 'deleteAutomation') }, async (_writer, { automation }) => {
+    /** RFC 7396, validated by `automationPatchSchema` and `patchProblems`. Who may run the automation may pause and resume it, by `steeringOf`. */
+    patch: (request: PatchRequest) => patchOne(request, { store, writing, settle }, rights),
+    remove: (request: AutomationChange) =>
+      changeOne(store, request, judgeEditor(rights, 'deleteAutomation'), async (writer, { automation }) => {
         await refuseDelegation(options, { principal: request.principal, current: automation });
+        await writer.note([{ automation, change: 'deleted', by: request.principal, at: clock.now() }]);
         return stateOf(automation);
       }),
-    take: (request) =>
-      changeOne(store, { ...request, judge: judgeEditor(rights, 'takeAutomation') }, (writer, stored) =>
-        take(writer, { ...request, stored }),
+    /** Makes the principal answer for the automation, if it may write the workflow. */
+    take: (request: AutomationChange) =>
+      changeOne(store, request, judgeEditor(rights, 'takeAutomation'), (writer, stored) =>
+        writing.take(writer, { ...request, stored }),
       ),
-    import({ principal, source }) {
-      const isFree = principal.roles.includes('admin') && !options.asksAuthors();
-      const judge = isFree ? undefined : (line: ImportedLine): Promise<void> => judgeLine(line, principal, options);
-      return store.importing(() => importAutomations({ store, source, importer: principal, judge }));
+    ...createTransfer(store, options),
+    /** For runs, which need no principal. */
+    find: async (id: string): Promise<AutomationWithPeople | undefined> => (isId(id) ? await store.read(id) : undefined),
+    /** Deletes what is left of automations that were deleted before (milliseconds since the epoch). */
+    async forgetDeleted(before: number): Promise<void> {
+      while ((await store.forgetHistory(before)) > 0);
     },
-    export: (principal) => shownOf(store.export(), (each) => mayRead(rights, principal, 'exportAutomations', each)),
-    find: async (id) => (isId(id) ? await store.read(id) : undefined),
-    onChange: (listener) => store.onChange(listener),
+    onChange: store.onChange,
   };
 }
 
-function createSettling(clock: Clock) {
-  return (given: GivenAutomation, before?: { readonly current: Automation; readonly patch?: unknown }) => {
-    refuseContradictions(given);
-    const patched = before?.patch === undefined ? undefined : patchOfNextRun(before.patch);
-    return withSettledSchedule({ current: before?.current, given: inUtc(given), patched, now: clock.now() });
+/** Imports and exports of the whole catalogue. */
+function createTransfer(store: AutomationStore, options: AutomationCatalogueOptions) {
+  const { rights, clock } = options;
+  return {
+    /** Judges each line as a single change; `forbidden` (403) names the lines that the principal may not store. */
+    import({ principal, source, others: kinds }: ImportRequest) {
+      const isFree = principal.roles.includes('admin') && !options.asksAuthors();
+      const others = kinds?.beginImport(principal);
+      const needs = { ...options, ...others?.delegation };
+      const judge = isFree ? undefined : (line: ImportedLine): Promise<void> => judgeLine(line, principal, needs);
+      return store.importing(() => importAutomations({ store, clock, source, importer: principal, judge, others }));
+    },
+    /** Lines, without what the principal may not see. */
+    export({ principal, kind, others = noOthers }: ExportRequest): ReturnType<AutomationStore['export']> {
+      const wanted = transferKinds.filter((each) => kind === undefined || each === kind);
+      return store.export(
+        wanted.map((each) => (moment) => {
+          if (each === 'automation') return automationLines(moment, rights, principal);
+          return others.export(each, principal, moment);
+        }),
+      );
+    },
   };
 }
 
-/** Throws where the principal may not change the automation. */
+type Settle = (operation: Change, write: SettledWrite) => ReturnType<typeof settleWrite>;
+
+interface PatchRequest extends AutomationChange {
+  readonly patch: unknown;
+}
+
+interface Writing {
+  readonly store: AutomationStore;
+  readonly writing: ReturnType<typeof createWriting>;
+  readonly settle: Settle;
+}
+
+async function patchOne(request: PatchRequest, { store, writing, settle }: Writing, rights: Rights): Promise<AutomationState> {
+  const { patch, principal } = request;
+  const steering = steeringOf(patch);
+  if (steering !== undefined)
+    return changeOne(store, request, judgeRunner(rights), (writer, stored) =>
+      writing.steer(writer, { principal, steering, stored }),
+    );
+  if (!mayPatch(rights, principal)) throw notWritable();
+  return changeOne(store, request, judgeEditor(rights, 'patchAutomation'), async (writer, stored) => {
+    const { automation: current, givenNext } = stored;
+    const given = mergePatch(current, patch) as Automation;
+    const settled = settle('patchAutomation', { principal, given, current, patch });
+    const keepsNext = patchOfNextRun(patch) === 'kept' && settled.nextRunAt === current.nextRunAt;
+    return writing.write(writer, { ...request, settled, stored, ...(keepsNext && { givenNext }) });
+  });
+}
+
+interface PreviewRequest {
+  readonly principal: Principal;
+  readonly draft: AutomationDraft;
+}
+
+/** Rejects with `forbidden` where a right that allows previews does not cover the workflow. */
+function previewCreation(
+  { principal, draft }: PreviewRequest,
+  { store, settle }: Pick<Writing, 'settle' | 'store'>,
+  options: AutomationCatalogueOptions,
+) {
+  const { rights, clock } = options;
+  const given = draft.problems.length === 0 ? (draft.given as GivenAutomation) : undefined;
+  if (given !== undefined && !rights.permits(principal, 'previewAutomation', namedWorkflow(given))) throw notCovered();
+  const settleDraft = (valid: GivenAutomation): unknown => settle('createAutomation', { principal, given: valid });
+  return previewAutomation(principal, draft, { ...options, store, settle: settleDraft, now: clock.now() });
+}
+
+interface HistoryRequest extends AutomationRequest {
+  /** The number at the end of the page before. */
+  readonly before?: number | undefined;
+}
+
+/** What people changed of it, the newest first. Of a deleted one for admins alone. */
+async function readHistory({ principal, id, before }: HistoryRequest, store: AutomationStore, rights: Rights) {
+  if (!isId(id)) throw notFound();
+  const isAdmin = principal.roles.includes('admin');
+  const stored = await store.read(id);
+  const isShown = stored === undefined ? isAdmin : mayRead(rights, principal, 'readAutomationHistory', stored.automation);
+  if (!isShown) throw notFound();
+  const page = await store.history(id, { before, sinceDeletion: !isAdmin });
+  if (stored === undefined && page.list.length === 0) throw notFound();
+  return page;
+}
+
+interface SettledWrite {
+  readonly principal: Principal;
+  readonly given: GivenAutomation;
+  readonly current?: Automation;
+  readonly patch?: unknown;
+}
+
+/** Throws `forbidden` where a right that allows the change does not cover what the automation becomes. */
+function settleWrite(
+  operation: Change,
+  { principal, given, current, patch }: SettledWrite,
+  { clock, rights }: AutomationCatalogueOptions,
+) {
+  refuseContradictions(given);
+  const patched = patch === undefined ? undefined : patchOfNextRun(patch);
+  const settled = withSettledSchedule({ current, given: inUtc(given), patched, now: clock.now() });
+  if (!permitsChange(rights, principal, operation, namedWorkflow(settled))) throw notCovered();
+  return settled;
+}
+
 type Judge = (principal: Principal, automation: Automation) => void;
 
 function judgeEditor(rights: Rights, operation: Change): Judge {
@@ -164,10 +269,11 @@ function judgeRunner(rights: Rights): Judge {
   };
 }
 
-/** Removes the automation, where `judge` lets the principal change it and the preconditions hold; `work` inserts what it becomes. */
+/** Removes the automation; `work` inserts what it becomes. */
 async function changeOne<T>(
   store: AutomationStore,
-  { principal, id, preconditions, judge }: AutomationChange & { readonly judge: Judge },
+  { principal, id, preconditions }: AutomationChange,
+  judge: Judge,
   work: (writer: AutomationWriter, current: StoredAutomation) => Promise<T>,
 ): Promise<T> {
   if (!isId(id)) throw notFound();
@@ -181,52 +287,49 @@ async function changeOne<T>(
   });
 }
 
-/** One page, without what only the store takes for covered: it compares the ids of workflows in any case of letters. */
-async function listShown(
-  { principal, options }: { readonly principal: Principal; readonly options: ListOptions },
-  { store, rights }: { readonly store: AutomationStore; readonly rights: Rights },
-): Promise<AutomationListing> {
+/** The store compares ids of workflows without regard to case, so its page may have documents that no right covers. */
+async function listShown({ principal, options }: ListRequest, store: AutomationStore, rights: Rights) {
   const viewer = viewerOf(rights, principal);
   const { list, total, isCut } = await store.list({ options, viewer, principal: principal.id });
   const isShown = (text: string): boolean => mayRead(rights, principal, 'listAutomations', parseDocument(text));
   return {
+    /** JSON texts. */
     list: viewer.workflows ? list.filter(isShown) : list,
     total,
     skip: options.skip,
+    /** Of a page that its bytes cut: as many as it has. */
     limit: isCut ? list.length : options.limit,
     isCut,
   };
 }
 
-/** Throws `forbidden` where a right that allows the change does not cover what the automation becomes. */
-function refuseUncovered(
-  operation: Change,
-  { principal, next }: { readonly principal: Principal; readonly next: Pick<Automation, 'data'> },
+const noOthers: Pick<OtherKinds, 'export'> = {
+  async *export() {},
+};
+
+async function* automationLines(
+  moment: ReadTransaction,
   rights: Rights,
-): void {
-  if (!permitsChange(rights, principal, operation, namedWorkflow(next))) throw notCovered();
+  principal: Principal,
+): ReturnType<AutomationStore['export']> {
+  for await (const texts of exportedAutomations(moment))
+    yield texts
+      .filter((text) => mayRead(rights, principal, 'exportAutomations', parseDocument(text)))
+      .map((text) => `{"kind":"automation","document":${text}}`);
 }
 
-/** Throws where the principal may not store the line, as it may not make such a change by itself. */
 async function judgeLine(
   { current, next }: ImportedLine,
   principal: Principal,
-  { rights, ...options }: Omit<AutomationCatalogueOptions, 'database' | 'clock'>,
+  { rights, ...needs }: AutomationCatalogueOptions,
 ): Promise<void> {
   const operation = current === undefined ? 'createAutomation' : 'replaceAutomation';
-  const permits = ({ data }: Automation): boolean =>
-    rights.permits(principal, operation, data?.workflowId) && rights.permits(principal, 'importAutomations', data?.workflowId);
+  const permits = (automation: Automation): boolean =>
+    ([operation, 'importAutomations'] as const).every((each) => rights.permits(principal, each, namedWorkflow(automation)));
   const replaces = (automation: Automation): boolean =>
     permits(automation) && maySee(rights, principal, operation, automation) && mayEdit(rights, principal, operation, automation);
   const isAdmin = principal.roles.includes('admin');
-  // One that exists, and that the principal may not see, is answered in the same way.
+  // The same answer for an automation that the principal may not see.
   if (!isAdmin && (!permits(next) || (current !== undefined && !replaces(current)))) throw notImportable();
-  await refuseDelegation(options, { principal, current, next });
-}
-
-async function* shownOf(
-  batches: ReturnType<AutomationStore['export']>,
-  isShown: (automation: Automation) => boolean,
-): ReturnType<AutomationStore['export']> {
-  for await (const texts of batches) yield texts.filter((text) => isShown(parseDocument(text)));
+  await refuseDelegation(needs, { principal, current, next });
 }

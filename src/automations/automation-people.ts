@@ -1,24 +1,25 @@
 import type { NamedPrincipal } from '#access/people.ts';
-import type { Automation } from './automation.ts';
-import type { LastSkip } from './last-skip.ts';
+import type { Automation, LastSkip } from './automation.ts';
 
 /**
- * Who answers for what an automation does. People run an automation who could not make its calls themselves. So each call of its runs must be
- * allowed to everyone who decided what it says, and none of these people approves it.
+ * Who answers for what an automation does. People run an automation who could not make its calls themselves. So each call of its
+ * runs must be allowed to everyone who decided what it says, and none of them approves it.
  */
 export interface AutomationPeople {
-  /** By author field; `input` has those who removed members of the input, or gave none. Another field without an entry has no known author. */
+  /**
+   * By author field; `input` has who removed members of the input, or gave none. A field without an entry has no known author.
+   */
   readonly fields: Readonly<Record<string, FieldPeople>>;
-  /** The principal that changed an author field last. */
+  /** Changed an author field last. */
   readonly owner?: NamedPrincipal | undefined;
-  /** The principal that changed the schedule last. */
+  /** Changed the schedule last. */
   readonly scheduler?: NamedPrincipal | undefined;
-  /** The principal that ended the last pause. */
+  /** Ended the last pause. */
   readonly resumer?: NamedPrincipal | undefined;
-  /** Set while people have paused the schedule. `isWriter`: that person may write the workflow, so only such a person ends the pause. */
+  /** Set while people have paused the schedule. `isWriter`: may write the workflow, so only such a person ends the pause. */
   readonly pausedBy?: (NamedPrincipal & { readonly isWriter: boolean }) | undefined;
   /**
-   * It named a workflow that did not exist, and no person who may write the workflow has changed or taken it since. A person without that
+   * It named a workflow that did not exist, and no writer of the workflow has changed or taken it since. A person without that
    * right must not become the delegate of a workflow that appears later.
    */
   readonly isUnconfirmed?: boolean | undefined;
@@ -27,14 +28,13 @@ export interface AutomationPeople {
 interface FieldPeople {
   /** Their rights count at each call. */
   readonly authors: readonly NamedPrincipal[];
-  /** They wrote the value before another person took it over: they lend no rights, and still approve nothing. */
+  /** Another person took the value over: they lend no rights, and still approve nothing. */
   readonly former: readonly NamedPrincipal[];
 }
 
-/** No author is known: such an automation does not run until a person takes it. */
+/** Such an automation does not run until a person takes it. */
 export const noPeople: AutomationPeople = { fields: {} };
 
-/** A write of an automation. */
 interface PeopleWrite {
   readonly people: AutomationPeople;
   /** Undefined: the automation is created. */
@@ -43,7 +43,7 @@ interface PeopleWrite {
   readonly by: NamedPrincipal;
 }
 
-/** Who answers for the automation after the write. A value that is equal to the stored one keeps its people. */
+/** A value that is equal to the stored one keeps its people. */
 export function peopleAfterWrite(write: PeopleWrite): AutomationPeople {
   const { people, current, next } = write;
   const by = named(write.by);
@@ -60,7 +60,7 @@ export function peopleAfterWrite(write: PeopleWrite): AutomationPeople {
   };
 }
 
-/** A pause goes on until there is a next time. Who changes a schedule may write the workflow. */
+/** A pause lasts until there is a next time. Who changes a schedule may write the workflow. */
 function pauserAfterWrite({ people, current, next, by }: PeopleWrite): AutomationPeople['pausedBy'] {
   if (next.nextRunAt !== undefined) return undefined;
   return current?.nextRunAt === undefined ? people.pausedBy : { ...by, isWriter: true };
@@ -85,27 +85,25 @@ function fieldsAfterWrite({ people, current, next, by }: PeopleWrite): Pick<Auto
   };
 }
 
-/** What a person does to the schedule of an automation without becoming one of those who answer for it. */
 interface Steering {
   readonly by: NamedPrincipal;
-  /** Whether that person may write the workflow. */
+  /** May write the workflow. */
   readonly isWriter: boolean;
 }
 
-/** After a pause. The pause of a writer stays one when another person pauses again. */
+/** The pause of a writer stays one when another person pauses again. */
 export function peopleAfterPause(people: AutomationPeople, { by, isWriter }: Steering): AutomationPeople {
   if (people.pausedBy !== undefined && (people.pausedBy.isWriter || !isWriter)) return people;
   return { ...people, pausedBy: { ...named(by), isWriter } };
 }
 
-/** After the end of a pause. */
 export function peopleAfterResume({ pausedBy: _pausedBy, ...people }: AutomationPeople, by: NamedPrincipal): AutomationPeople {
   return { ...people, resumer: named(by) };
 }
 
 /**
- * Of an automation that these people alone have written, the last of them first. Which of them wrote a value is not known, so each answers for
- * all of them. With several writers, no scheduler is known.
+ * Only these people wrote the automation, the last of them first. Who wrote which value is not known, so each answers for all of
+ * them. With several writers, no scheduler is known.
  */
 export function peopleOfWriters(automation: Automation, writers: readonly NamedPrincipal[]): AutomationPeople {
   const [last, ...others] = writers;
@@ -115,12 +113,12 @@ export function peopleOfWriters(automation: Automation, writers: readonly NamedP
   return { fields: Object.fromEntries(all), owner, ...(others.length === 0 && { scheduler }) };
 }
 
-/** Whether it is not due at any time: no person that may do so answers for it. */
+/** True if no person who may do so answers for it: it is not due at any time. */
 export function isHeld(people: AutomationPeople, automation: Automation): boolean {
   return people.isUnconfirmed === true || authorsOf(people, automation) === undefined;
 }
 
-/** What of the fields that make authors and of the schedule differs, by its name in the document. */
+/** Changes of author fields and of the schedule, by their names in the document. */
 export function decidingChanges(current: Automation | undefined, next: Automation): readonly string[] {
   const before = authorFields(current ?? { _id: '', name: '' });
   const after = authorFields(next);
@@ -130,12 +128,12 @@ export function decidingChanges(current: Automation | undefined, next: Automatio
   return [...new Set([...fields, ...(isScheduled ? ['the schedule'] : [])])];
 }
 
-/** The last skip after a write: gone where the write changes what runs or when, since its reason may be gone too. */
+/** A write that changes what runs or when drops the skip, since its reason may be gone too. */
 export function keptSkip(current: Automation | undefined, next: Automation): LastSkip | undefined {
   return current?.lastSkip !== undefined && decidingChanges(current, next).length === 0 ? current.lastSkip : undefined;
 }
 
-/** After `principal` took the automation over: it is the author of every field, and the scheduler. */
+/** The taker is the author of every field, and the scheduler. */
 export function peopleAfterTake(
   people: AutomationPeople,
   { automation, by }: { readonly automation: Automation; readonly by: NamedPrincipal },
@@ -149,7 +147,7 @@ export function peopleAfterTake(
   return { ...people, fields: Object.fromEntries(names.map(take)), owner: taker, scheduler: taker };
 }
 
-/** Whose rights count, each once; undefined where the people of a field are not known. */
+/** Whose rights count, each once; undefined if the people of a field are not known. */
 export function authorsOf(people: AutomationPeople, automation: Automation): readonly NamedPrincipal[] | undefined {
   const lists = [...authorFields(automation).keys()].map((name) => people.fields[name]?.authors);
   const removers = people.fields[inputField]?.authors ?? [];
@@ -158,7 +156,7 @@ export function authorsOf(people: AutomationPeople, automation: Automation): rea
 
 const inputField = 'input';
 
-/** The author fields with their values as text. An absent list is an empty one. A removed member of the input has no field. */
+/** Values as text. An absent list is an empty one. A removed member of the input has no field. */
 function authorFields({ data = {} }: Automation): ReadonlyMap<string, string> {
   const { workflowId, workflowVersion, formId, gbac = {}, input = {} } = data;
   const members = Object.entries(input).map(([name, value]): [string, unknown] => [`${inputField}/${name}`, value]);
@@ -173,7 +171,10 @@ function authorFields({ data = {} }: Automation): ReadonlyMap<string, string> {
   return new Map(values.map(([field, value]) => [field, JSON.stringify(value ?? null)]));
 }
 
-/** Those who removed members of the input: what is missing decides what a run does, as well. An input without members is one that was emptied. */
+/**
+ * Who removed members of the input: what is missing decides what a run does, too. An input without members is one that was
+ * emptied.
+ */
 function removersAfter(
   { fields }: AutomationPeople,
   { current, next, by, hasRemoved }: Omit<PeopleWrite, 'people'> & { readonly hasRemoved: boolean },
@@ -195,7 +196,7 @@ function scheduleText(automation: Automation | undefined): string {
   return JSON.stringify([nextRunAt, repeatInterval, data.cron, data.timeZone, data.scheduleFrom]);
 }
 
-/** Whether it has a schedule, which may be paused. */
+/** True also of a paused schedule. */
 export function isScheduled({ nextRunAt, repeatInterval, data = {} }: Automation): boolean {
   return nextRunAt !== undefined || repeatInterval !== undefined || data.cron !== undefined;
 }
@@ -208,11 +209,11 @@ function distinct(people: readonly NamedPrincipal[]): readonly NamedPrincipal[] 
   return [...new Map(people.map((person) => [person.id, person])).values()];
 }
 
-/** The people of an automation as a run needs them. */
 export interface PeopleOfRun {
-  /** Their rights count at each call. Empty: they are not known, or have not confirmed the workflow, so that no run begins. */
+  /** Empty: not known, or they have not confirmed the workflow; no run begins. */
   readonly authors: readonly NamedPrincipal[];
-  /** They wrote values that another person has taken over since. */
+  readonly owner?: NamedPrincipal | undefined;
+  /** Of values that another person has taken over since. */
   readonly earlierAuthors: readonly NamedPrincipal[];
   readonly scheduler: NamedPrincipal | undefined;
   readonly resumer: NamedPrincipal | undefined;
@@ -224,7 +225,7 @@ export function peopleOfRun(
   { automation, formWriter }: { readonly automation: Automation; readonly formWriter: NamedPrincipal | undefined },
 ): PeopleOfRun {
   const earlierAuthors = distinct(Object.values(people.fields).flatMap(({ former }) => former));
-  const { scheduler, resumer } = people;
+  const { owner, scheduler, resumer } = people;
   const authors = isHeld(people, automation) ? [] : (authorsOf(people, automation) ?? []);
-  return { authors, earlierAuthors, scheduler, resumer, formWriter };
+  return { authors, owner, earlierAuthors, scheduler, resumer, formWriter };
 }

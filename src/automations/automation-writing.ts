@@ -1,8 +1,8 @@
 import type { Principal } from '#access/principal.ts';
-import type { Rights } from '#access/rights.ts';
+import type { Rights } from '#access/rights/rights.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Automation, AutomationData } from './automation.ts';
-import { mayEdit } from './automation-access.ts';
+import { mayEdit, nameTaken, notWorkflowWriter, pausedByWriter } from './automation-access.ts';
 import { modifierName, refuseTooLarge } from './automation-document.ts';
 import {
   type AutomationPeople,
@@ -13,22 +13,20 @@ import {
   peopleAfterTake,
   peopleAfterWrite,
 } from './automation-people.ts';
-import { documentText, taggedText, withNames } from './automation-row.ts';
-import type { AutomationWriter, StoredAutomation } from './automation-store.ts';
-import { nameTaken, notWorkflowWriter, pausedByWriter } from './catalogue-refusals.ts';
-import { type DelegationNeeds, refuseDelegation, type WhyNotWriter } from './delegation.ts';
+import { type DelegationNeeds, refuseDelegation } from './delegation.ts';
 import { entityTag } from './entity-tag.ts';
-import { runFields, withFactsOf } from './run-facts.ts';
-import type { withSettledSchedule } from './settled-schedule.ts';
-import { nextFrom } from './steered-schedule.ts';
+import { historyText } from './store/automation-history-store.ts';
+import { documentText, runFields, taggedText, withFactsOf, withNames } from './store/automation-row.ts';
+import type { AutomationWriter, StoredAutomation } from './store/automation-store.ts';
+import { nextFrom } from './timing/schedule.ts';
+import type { withSettledSchedule } from './timing/settled-schedule.ts';
 
-/** A document as its reader or writer gets it. */
 export interface AutomationState {
   readonly id: string;
   readonly name: string;
   /** JSON text. */
   readonly text: string;
-  /** Entity tag, in its quotes: of the document without its run facts. */
+  /** In quotes; of the document without its run facts. */
   readonly tag: string;
 }
 
@@ -38,91 +36,92 @@ interface Writing {
   readonly principal: Principal;
   readonly id: string;
   readonly settled: Settled;
-  /** Absent: the automation is created. */
+  /** Absent: a new automation. */
   readonly stored?: StoredAutomation;
-  /** The `nextRunAt` that was written last, where this write keeps it. */
+  /** The `nextRunAt` that was written last, if this write keeps it. */
   readonly givenNext?: string | undefined;
 }
 
 interface WritingNeeds extends Omit<DelegationNeeds, 'asksAuthors'> {
   readonly clock: Clock;
+  readonly rights: Rights;
 }
 
-/** Stores what a person wrote, as far as that person may decide it, and who answers for it now. */
-export function createWriting({ clock, ...needs }: WritingNeeds) {
-  const { whyNotWriter } = needs;
-  const documentOf = ({ principal, id, settled, stored }: Writing): Automation => {
-    const lastModifiedBy = modifierName(principal.username);
-    const current = stored?.automation;
-    const change = current === undefined ? 'owned' : changeOf(current, settled);
-    if (current !== undefined && change === 'none') return current;
-    if (current !== undefined && change === 'run facts')
-      return { ...withFactsOf(withAnchor(current, settled.data?.scheduleFrom), settled), lastModifiedBy };
-    const lastUpdated = new Date(clock.now()).toISOString();
-    return { ...settled, _id: id, lastModifiedBy, data: { ...settled.data, lastUpdated } };
-  };
-  return async (writer: AutomationWriter, writing: Writing): Promise<AutomationState> => {
-    const { principal, stored, givenNext } = writing;
-    const written = documentOf(writing);
-    const next = { ...written, lastSkip: keptSkip(writing.stored?.automation, written) };
-    const workflowId = next.data?.workflowId;
-    // A workflow that appears after this look is one that the automation named before.
-    const exists = workflowId === undefined || (await writer.workflowsAmong([workflowId])).has(workflowId);
-    const current = stored?.automation;
-    await refuseDelegation(needs, { principal, current, next });
-    const people = peopleAfterWrite({ people: stored?.people ?? noPeople, current, next, by: principal });
-    const confirms = people.isUnconfirmed !== true || (await isWriter(whyNotWriter, principal, next));
-    return put(writer, next, { givenNext, people: { ...people, isUnconfirmed: !exists || !confirms } });
-  };
-}
+export function createWriting({ clock, rights, ...needs }: WritingNeeds) {
+  const { whyNotWriter, refuseAuthor } = needs;
+  const isWriter = async (principal: Principal, { data }: Automation): Promise<boolean> =>
+    data?.workflowId === undefined || (await whyNotWriter(principal, data.workflowId)) === undefined;
+  const put = (writer: AutomationWriter, automation: Automation, stored: Omit<Stored, 'at'>): Promise<AutomationState> =>
+    insert(writer, automation, { ...stored, at: clock.now() });
+  return {
+    async write(writer: AutomationWriter, writing: Writing): Promise<AutomationState> {
+      const { principal, stored, givenNext } = writing;
+      const current = stored?.automation;
+      const written = documentOf(writing, clock.now());
+      const next = { ...written, lastSkip: keptSkip(current, written) };
+      // A workflow that appears after this look is one that the automation named before.
+      const exists = await namesExisting(writer, next);
+      await refuseDelegation(needs, { principal, current, next });
+      const people = peopleAfterWrite({ people: stored?.people ?? noPeople, current, next, by: principal });
+      const confirms = people.isUnconfirmed !== true || (await isWriter(principal, next));
+      const confirmed = { ...people, isUnconfirmed: !exists || !confirms };
+      return put(writer, next, { givenNext, people: confirmed, by: principal, before: current });
+    },
 
-/** Pauses and resumes schedules. */
-export function createSteering({
-  clock,
-  rights,
-  whyNotWriter,
-}: Pick<WritingNeeds, 'clock' | 'whyNotWriter'> & { readonly rights: Rights }) {
-  return async (
-    writer: AutomationWriter,
-    {
-      principal,
-      steering,
-      stored,
-    }: { readonly principal: Principal; readonly steering: 'pause' | 'resume'; readonly stored: StoredAutomation },
-  ): Promise<AutomationState> => {
-    const { automation: current, people, givenNext } = stored;
-    const writes = mayEdit(rights, principal, 'patchAutomation', current) && (await isWriter(whyNotWriter, principal, current));
-    const { nextRunAt: before, ...paused } = current;
-    if (steering === 'pause')
-      return put(writer, paused, { givenNext, people: peopleAfterPause(people, { by: principal, isWriter: writes }) });
-    if (people.pausedBy?.isWriter === true && !writes) throw pausedByWriter();
-    const nextRunAt = nextFrom(current, { now: clock.now(), anchor: givenNext });
-    const after = nextRunAt === before ? people : peopleAfterResume(people, principal);
-    return put(writer, { ...current, nextRunAt }, { givenNext: givenNext ?? nextRunAt, people: after });
-  };
-}
+    /** Pauses or resumes the schedule. */
+    async steer(
+      writer: AutomationWriter,
+      {
+        principal,
+        steering,
+        stored: { automation: current, people, givenNext },
+      }: { readonly principal: Principal; readonly steering: 'pause' | 'resume'; readonly stored: StoredAutomation },
+    ): Promise<AutomationState> {
+      const writes = mayEdit(rights, principal, 'patchAutomation', current) && (await isWriter(principal, current));
+      const { nextRunAt: before, ...paused } = current;
+      const noted = { by: principal, before: current };
+      if (steering === 'pause') {
+        const pausing = peopleAfterPause(people, { by: principal, isWriter: writes });
+        return put(writer, paused, { ...noted, givenNext, people: pausing });
+      }
+      if (people.pausedBy?.isWriter === true && !writes) throw pausedByWriter();
+      const nextRunAt = nextFrom(current, { now: clock.now(), anchor: givenNext });
+      const after = nextRunAt === before ? people : peopleAfterResume(people, principal);
+      return put(writer, { ...current, nextRunAt }, { ...noted, givenNext: givenNext ?? nextRunAt, people: after });
+    },
 
-/** Makes a person answer for all of an automation, which stays as it is. */
-export function createTaking({ whyNotWriter, refuseAuthor }: Omit<DelegationNeeds, 'asksAuthors'>) {
-  return async (
-    writer: AutomationWriter,
-    { principal, stored }: { readonly principal: Principal; readonly stored: StoredAutomation },
-  ): Promise<AutomationState> => {
-    const { givenNext, people } = stored;
-    const { lastSkip: _skip, ...automation } = stored.automation;
-    const workflowId = automation.data?.workflowId;
-    const taken = peopleAfterTake(people, { automation, by: principal });
-    if (workflowId === undefined) return put(writer, automation, { givenNext, people: { ...taken, isUnconfirmed: false } });
-    const exists = (await writer.workflowsAmong([workflowId])).has(workflowId);
-    const reason = await whyNotWriter(principal, workflowId);
-    if (reason !== undefined) throw notWorkflowWriter('Taking it', reason);
-    await refuseAuthor(principal, { id: workflowId, version: automation.data?.workflowVersion });
-    return put(writer, automation, { givenNext, people: { ...taken, isUnconfirmed: !exists } });
+    /** Makes the principal answer for all of the automation, which stays as it is. */
+    async take(
+      writer: AutomationWriter,
+      { principal, stored }: { readonly principal: Principal; readonly stored: StoredAutomation },
+    ): Promise<AutomationState> {
+      const { lastSkip: _skip, ...automation } = stored.automation;
+      const { workflowId: id, workflowVersion: version } = automation.data ?? {};
+      const exists = await namesExisting(writer, automation);
+      if (id !== undefined) {
+        const reason = await whyNotWriter(principal, id);
+        if (reason !== undefined) throw notWorkflowWriter('Taking it', reason);
+        await refuseAuthor(principal, { id, version });
+      }
+      const people = { ...peopleAfterTake(stored.people, { automation, by: principal }), isUnconfirmed: !exists };
+      return put(writer, automation, { givenNext: stored.givenNext, people, by: principal, change: 'taken' });
+    },
   };
 }
 
-async function isWriter(whyNotWriter: WhyNotWriter, principal: Principal, { data }: Automation): Promise<boolean> {
-  return data?.workflowId === undefined || (await whyNotWriter(principal, data.workflowId)) === undefined;
+/** True also if the automation names no workflow. */
+async function namesExisting(writer: AutomationWriter, { data }: Automation): Promise<boolean> {
+  return data?.workflowId === undefined || (await writer.workflowsAmong([data.workflowId])).has(data.workflowId);
+}
+
+function documentOf({ principal, id, settled, stored }: Writing, now: number): Automation {
+  const lastModifiedBy = modifierName(principal.username);
+  const current = stored?.automation;
+  const change = current === undefined ? 'owned' : changeOf(current, settled);
+  if (current !== undefined && change === 'none') return current;
+  if (current !== undefined && change === 'run facts')
+    return { ...withFactsOf(withAnchor(current, settled.data?.scheduleFrom), settled), lastModifiedBy };
+  return { ...settled, _id: id, lastModifiedBy, data: { ...settled.data, lastUpdated: new Date(now).toISOString() } };
 }
 
 function withAnchor({ data, ...rest }: Automation, scheduleFrom: string | undefined): Automation {
@@ -142,15 +141,29 @@ function changeOf(current: Automation, settled: Settled): 'none' | 'run facts' |
   return isSame && current.data?.scheduleFrom === settled.data?.scheduleFrom ? 'none' : 'run facts';
 }
 
-async function put(
+interface Stored {
+  readonly givenNext?: string | undefined;
+  readonly people: AutomationPeople;
+  readonly by: Principal;
+  readonly change?: 'taken';
+  /** Undefined: it was created. */
+  readonly before?: Automation | undefined;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+async function insert(
   writer: AutomationWriter,
   automation: Automation,
-  { givenNext, people }: { readonly givenNext?: string | undefined; readonly people: AutomationPeople },
+  { givenNext, people, by, change, before, at }: Stored,
 ): Promise<AutomationState> {
   refuseTooLarge(automation);
   const [conflict] = await writer.insert([automation], { givenNext, peopleOf: () => people });
   if (conflict !== undefined) throw nameTaken(automation.name);
-  return stateOf(withNames(automation, people));
+  const stored = withNames(automation, people);
+  if (change !== undefined || before === undefined || historyText(before) !== historyText(stored))
+    await writer.note([{ automation: stored, change: change ?? (before === undefined ? 'created' : 'changed'), by, at }]);
+  return stateOf(stored);
 }
 
 export function stateOf(automation: Automation): AutomationState {

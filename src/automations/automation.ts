@@ -1,6 +1,26 @@
-import type { LastSkip } from './last-skip.ts';
+/** Why a due time began no run. */
+export const skipCodes = [
+  'running',
+  'suspended',
+  'workflow-missing',
+  'input-invalid',
+  'delegation-lost',
+  'person-not-seen',
+  'person-gone',
+  'quota-reached',
+] as const;
 
-/** An automation as the catalogue lists it (docs/reference/http-api.md). A field without a value is absent, never null. */
+export type SkipCode = (typeof skipCodes)[number];
+
+export interface LastSkip {
+  /** ISO 8601. */
+  readonly due: string;
+  readonly code: SkipCode;
+  /** A sentence. */
+  readonly reason: string;
+}
+
+/** docs/reference/http-api.md. A field without a value is absent, never null. */
 export interface Automation {
   readonly _id: string;
   readonly name: string;
@@ -11,38 +31,38 @@ export interface Automation {
   readonly nextRunAt?: string;
   /** `<count> <unit>`; absent means not repeated. */
   readonly repeatInterval?: string;
-  /** Its schedule writes it; the ETag does not cover it. */
+  /** The ETag does not cover it. */
   readonly lastSkip?: LastSkip | undefined;
 }
 
 export interface AutomationData {
   readonly gbac?: GroupLists;
   readonly lastUpdated?: string;
-  /** Names of people, from `AutomationPeople`. No document that is stored has them. */
+  /** From `AutomationPeople`; not in stored documents. */
   readonly owner?: string;
   readonly scheduledBy?: string;
   readonly description?: string;
   readonly workflowId?: string;
-  /** The version that runs; absent: the newest release at each start. */
+  /** Absent: the newest release at each start. */
   readonly workflowVersion?: string;
   readonly formId?: string;
-  /** A name of the IANA time zone database; absent: UTC. */
+  /** An IANA name; absent: UTC. */
   readonly timeZone?: string;
   /** Five fields; never together with `repeatInterval`. */
   readonly cron?: string;
-  /** What `repeatInterval` counts from. The gateway sets it; the ETag does not cover it. */
+  /** What `repeatInterval` counts from, set by the gateway; the ETag does not cover it. */
   readonly scheduleFrom?: string;
-  /** The input of scheduled runs. Numbers that a double would change are raw JSON (json/exact-json.ts). */
+  /** Of scheduled runs. Numbers that a double would change are raw JSON (json/parse-json.ts). */
   readonly input?: Readonly<Record<string, unknown>>;
 }
 
-/** Group-based access control. With an empty or missing `read` list every role that may list sees the automation. */
+/** An empty or missing `read` list admits every role that may list. */
 interface GroupLists {
   readonly write?: readonly string[];
   readonly read?: readonly string[];
 }
 
-/** The fields that a listing can be sorted and searched by; all are texts. */
+/** A listing can be sorted and searched by these. */
 export const textFields = [
   '_id',
   'name',
@@ -71,12 +91,11 @@ const readers: Readonly<Record<TextField, (automation: Automation) => string | u
   'data.lastUpdated': ({ data }) => data?.lastUpdated,
 };
 
-/** The text of one field; undefined where the automation has no value for it. */
 export function textOf(automation: Automation, field: TextField): string | undefined {
   return readers[field](automation);
 }
 
-/** The groups that may see an automation; undefined where every role that may list sees it. */
+/** Undefined: every role that may list sees it. */
 export function readersOf({ data }: Automation): ReadonlySet<string> | undefined {
   const { read = [], write = [] } = data?.gbac ?? {};
   return read.length === 0 ? undefined : new Set([...read, ...write]);

@@ -4,8 +4,8 @@ import type { Automation } from './automation.ts';
 import { decidingChanges } from './automation-people.ts';
 
 /**
- * Why a principal may not write the workflow with this id, in words that complete "writing it …". Undefined where it may, and where there is
- * no such workflow. `pinned`: only the version that an automation with this `data.workflowVersion` would run is judged.
+ * Completes "writing it …". Undefined where the principal may write the workflow, or there is none. `pinned`: judges only the
+ * version that an automation with this `data.workflowVersion` would run.
  */
 export type WhyNotWriter = (
   principal: Principal,
@@ -15,7 +15,7 @@ export type WhyNotWriter = (
 
 export interface DelegationNeeds {
   readonly whyNotWriter: WhyNotWriter;
-  /** Throws `workflow-invalid` where the principal may not be author of what runs the workflow, for the secrets that it uses. */
+  /** Throws `workflow-invalid` where the principal may not be author of what uses the secrets of the workflow. */
   readonly refuseAuthor: (
     principal: Principal,
     workflow: { readonly id: string; readonly version?: string | undefined },
@@ -26,17 +26,16 @@ export interface DelegationNeeds {
 
 interface Delegation {
   readonly principal: Principal;
-  /** Absent: the automation is new. */
+  /** Absent: created. */
   readonly current?: Automation | undefined;
-  /** Absent: the automation is deleted. */
+  /** Absent: deleted. */
   readonly next?: Automation | undefined;
 }
 
 /**
- * Throws `forbidden` (403) where a change decides what an automation runs, and the principal may not write the versions that would run. Those before
- * the change count, and those after it. People run an automation who could not make its calls themselves, so that this choice belongs to the writers of the workflow.
- * A deletion decides too, since another automation could get the name. Throws `workflow-invalid` (400) where the principal would be author of what
- * uses a secret without being one of its writers.
+ * Throws `forbidden` (403) where a change decides what an automation runs, and the principal may not write the versions that run
+ * before and after it. People run an automation who could not make its calls themselves, so this choice belongs to the writers of
+ * the workflow. A deletion decides too: another automation could get the name. Throws `workflow-invalid` (400) as `refuseAuthor`.
  */
 export async function refuseDelegation(
   { whyNotWriter: whyNot, refuseAuthor }: Omit<DelegationNeeds, 'asksAuthors'>,
@@ -59,7 +58,7 @@ export async function refuseDelegation(
   if (id !== undefined) await refuseAuthor(principal, { id, version });
 }
 
-/** In words; undefined where the change decides nothing. */
+/** Undefined: the change decides nothing. */
 function decision({ current, next }: Delegation): string | undefined {
   if (next === undefined) return 'Deleting the automation';
   const changes = [...decidingChanges(current, next), ...(current !== undefined && current.name !== next.name ? ['name'] : [])];

@@ -2,22 +2,21 @@ import { createHash } from 'node:crypto';
 import { GatewayError } from '#base/gateway-error.ts';
 
 /**
- * The entity tag of a document without its run facts, the same on every gateway. It has the form of a strong tag, which `If-Match` needs (RFC
- * 9110 13.1.1). Unlike a strong validator of RFC 9110 8.8.1 it does not change with `lastRunAt` and `nextRunAt` (0026-run-facts.md).
+ * Of a document without its run facts, the same on every gateway. A strong tag in form, which `If-Match` needs (RFC 9110 13.1.1),
+ * although `lastRunAt` and `nextRunAt` do not change it (0026-run-facts.md).
  */
 export function entityTag(text: string): string {
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`;
 }
 
-/** The conditional headers of a request. */
 export interface Preconditions {
   readonly ifMatch?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
 }
 
 /**
- * Throws `precondition-failed` (412) where the document `what` does not exist, so that `current` is undefined, and `If-Match` is there. Also where `If-Match` does not name the current tag, or `If-None-Match` names it. `If-Match` compares
- * strongly, so that a weak tag never matches. A header that is no list of tags is `invalid-request` (RFC 9110 13.1.1 and 13.1.2).
+ * Throws `precondition-failed` (412); `current` undefined: there is no such document. `If-Match` compares strongly, so a weak tag
+ * never matches. A header that is no list of tags is `invalid-request` (RFC 9110 13.1.1 and 13.1.2).
  */
 export function requireMatch({ ifMatch, ifNoneMatch }: Preconditions, current: string | undefined, what = 'automation'): void {
   if (current === undefined) {
@@ -30,7 +29,7 @@ export function requireMatch({ ifMatch, ifNoneMatch }: Preconditions, current: s
   if (!matchesNone(ifNoneMatch, current)) throw failed(`If-None-Match names the ${what} as it is.`);
 }
 
-/** False where `If-None-Match` names the current tag, by weak comparison (RFC 9110 13.1.2): the reader has this document. */
+/** False if `If-None-Match` names the current tag, by weak comparison (RFC 9110 13.1.2). */
 export function matchesNone(ifNoneMatch: string | undefined, current: string): boolean {
   if (ifNoneMatch === undefined) return true;
   if (ifNoneMatch.trim() === '*') return false;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as fc from 'fast-check';
-import { anyText } from '#base/any-text.test-support.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { anyText } from '#base/text/any-text.test-support.ts';
 import { textFields } from './automation.ts';
 import { filterKinds, type ListOptions, readListOptions } from './list-options.ts';
 

@@ -1,13 +1,16 @@
-import { createProblemList, invalidRequest, type ProblemList } from '#json/problem-list.ts';
+import { Type } from '#base/json-schema.ts';
+import { createProblemList, invalidRequest, type ProblemList } from '#json/forms/problem-list.ts';
+import { pointerTo } from '#json/json-pointer.ts';
+import { JsonSyntaxError } from '#json/json-scanner.ts';
+import { type JsonNode, readJsonTree } from '#json/json-tree.ts';
 import { type TextField, textFields } from './automation.ts';
-import { type GivenOption, readGivenOptions } from './query-form.ts';
 
 export const filterKinds = ['contains', 'equals', 'startsWith'] as const;
 
 export interface TextFilter {
   readonly kind: (typeof filterKinds)[number];
   readonly field: TextField;
-  /** As the caller wrote it; it is folded like the sort key before the comparison. */
+  /** Folded like the sort key before the comparison. */
   readonly text: string;
 }
 
@@ -19,22 +22,23 @@ export interface PersonFilter {
   readonly person: string;
 }
 
-/** The options of a listing. */
 export interface ListOptions {
-  /** 0 to 1,000; 0 requests the counts alone. */
+  /** 0 to 1,000; 0: the counts alone. */
   readonly limit: number;
   readonly skip: number;
   readonly sort: TextField;
   /** -1 is the exact reverse of 1. */
   readonly order: 1 | -1;
-  /** All of them must match. */
+  /** All must match. */
   readonly filters: readonly TextFilter[];
-  /** All of them must match too. */
+  /** All must match. */
   readonly people?: readonly PersonFilter[];
+  /** How many of its last runs an automation is listed with. Absent: none. */
+  readonly runs?: number;
 }
 
-/** The largest page, and the default. */
-export const pageSize = { most: 1000, usual: 100 } as const;
+const pageSize = { max: 1000, usual: 100 } as const;
+const maxRuns = 50;
 
 const optionNames = [
   'limit',
@@ -48,71 +52,142 @@ const optionNames = [
   'startsWith',
   'startsWithField',
   ...personKinds,
+  'runs',
 ] as const;
 
 type Given = ReadonlyMap<(typeof optionNames)[number], GivenOption>;
 
 /**
- * Reads the query string of a listing. Throws `invalid-request` (400) with every problem at once, its pointers as GivenOption
- * has them. Nothing is coerced: in a query parameter an integer is decimal digits, in the JSON form a number.
+ * Throws `invalid-request` (400) with every problem at once. Nothing is coerced: in a query parameter an integer is decimal
+ * digits, in the JSON form a number.
  */
 export function readListOptions(query: URLSearchParams): ListOptions {
+  return readOptions(query, optionNames, (given, problems) => {
+    const people = personKinds.flatMap((kind) => readPerson(given, kind, problems));
+    const runs = readInteger(given.get('runs'), { max: maxRuns, usual: 0, problems });
+    return {
+      ...readPage(given, problems),
+      sort: readField(given.get('sort'), problems),
+      order: readOrder(given.get('order'), problems),
+      filters: filterKinds.flatMap((kind) => readFilter(given, kind, problems)),
+      ...(people.length > 0 && { people }),
+      ...(runs > 0 && { runs }),
+    };
+  });
+}
+
+type PageOptions = Pick<ListOptions, 'limit' | 'skip'>;
+
+function readPageOptions(query: URLSearchParams): PageOptions {
+  return readOptions(query, ['limit', 'skip'], readPage);
+}
+
+/** `storer`: a principal by its exact id or name. */
+function readWorkflowListOptions(query: URLSearchParams): PageOptions & { readonly storer?: string } {
+  return readOptions(query, ['limit', 'skip', 'storer'], (given, problems) => {
+    const option = given.get('storer');
+    const storer = option && readText(option, problems);
+    return { ...readPage(given, problems), ...(storer !== undefined && { storer }) };
+  });
+}
+
+function readOptions<Name extends string, Options>(
+  query: URLSearchParams,
+  known: readonly Name[],
+  read: (given: ReadonlyMap<Name, GivenOption>, problems: ProblemList) => Options,
+): Options {
   const problems = createProblemList();
-  const given = readGivenOptions({ query, known: optionNames, problems });
-  const people = personKinds.flatMap((kind) => readPerson(given, kind, problems));
-  const options: ListOptions = {
-    ...readPage(given, problems),
-    sort: readField(given.get('sort'), problems),
-    order: readOrder(given.get('order'), problems),
-    filters: filterKinds.flatMap((kind) => readFilter(given, kind, problems)),
-    ...(people.length > 0 && { people }),
-  };
+  const options = read(readGivenOptions({ query, known, problems }), problems);
   if (problems.problems.length > 0) throw invalidRequest(problems.problems);
   return options;
 }
 
-const pageNames = ['limit', 'skip'] as const;
-
-/** Reads the query string of a listing that has only pages; see readListOptions. */
-export function readPageOptions(query: URLSearchParams): Pick<ListOptions, (typeof pageNames)[number]> {
-  const problems = createProblemList();
-  const page = readPage(readGivenOptions({ query, known: pageNames, problems }), problems);
-  if (problems.problems.length > 0) throw invalidRequest(problems.problems);
-  return page;
-}
-
-/** As `readPageOptions`, with `storer`: a principal by its exact id or name. */
-export function readWorkflowListOptions(
-  query: URLSearchParams,
-): ReturnType<typeof readPageOptions> & { readonly storer?: string } {
-  const problems = createProblemList();
-  const given = readGivenOptions({ query, known: [...pageNames, 'storer'], problems });
-  const option = given.get('storer');
-  const storer = option && readText(option, problems);
-  const page = readPage(given, problems);
-  if (problems.problems.length > 0) throw invalidRequest(problems.problems);
-  return { ...page, ...(storer !== undefined && { storer }) };
-}
-
-function readPage(given: ReadonlyMap<string, GivenOption>, problems: ProblemList): Pick<ListOptions, (typeof pageNames)[number]> {
+function pageDocs(what: string) {
   return {
-    limit: readInteger(given.get('limit'), { least: 0, most: pageSize.most, usual: pageSize.usual, problems }),
-    skip: readInteger(given.get('skip'), { least: 0, most: Number.MAX_SAFE_INTEGER, usual: 0, problems }),
+    limit: {
+      description: 'Size of the page; 0 returns only the counts.',
+      schema: Type.Integer({ minimum: 0, maximum: pageSize.max, default: pageSize.usual }),
+    },
+    skip: {
+      description: `Number of ${what} to skip.`,
+      schema: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
+    },
   };
 }
 
-interface IntegerRule {
-  readonly least: number;
-  readonly most: number;
-  readonly usual: number;
-  readonly problems: ProblemList;
+/** The options of a listing that has only pages, and what the documentation says of them. */
+export function pageQuery(what: string) {
+  return { parameters: pageDocs(what), read: readPageOptions };
 }
 
-function readInteger(given: GivenOption | undefined, { least, most, usual, problems }: IntegerRule): number {
+export const workflowListQuery = {
+  parameters: {
+    ...pageDocs('workflows'),
+    storer: {
+      description:
+        'Only versions that this principal, by its exact id or name, lends its rights: it stored them first, or took them last.',
+      schema: Type.String(),
+    },
+  },
+  read: readWorkflowListOptions,
+};
+
+const field = Type.Enum([...textFields], { default: 'name' });
+const filterWords = { contains: 'contains', equals: 'is', startsWith: 'begins with' } as const;
+
+export const automationListQuery = {
+  parameters: {
+    ...pageDocs('automations'),
+    sort: {
+      description: 'Field to sort by, ignoring case and accents; automations without it come first.',
+      schema: field,
+    },
+    order: { description: '-1 reverses the order.', schema: Type.Enum([1, -1], { default: 1 }) },
+    ...Object.fromEntries(
+      filterKinds.flatMap((kind) => [
+        [
+          kind,
+          {
+            description: `Only automations whose ${kind}Field ${filterWords[kind]} this text, ignoring case and accents.`,
+            schema: Type.String(),
+          },
+        ],
+        [`${kind}Field`, { description: `The field that ${kind} is compared with; only together with ${kind}.`, schema: field }],
+      ]),
+    ),
+    ...Object.fromEntries(
+      personKinds.map((kind) => [
+        kind,
+        { description: `Only automations with this ${kind}, a principal by its exact id or name.`, schema: Type.String() },
+      ]),
+    ),
+    runs: {
+      description: 'Adds `lastRuns` to each automation: so many of its newest runs, without those that other runs began.',
+      schema: Type.Integer({ minimum: 0, maximum: maxRuns, default: 0 }),
+    },
+    queryParameters: {
+      description: 'Replaces the parameters above: all of them as one JSON object, such as `{"limit":50}`.',
+      schema: Type.String(),
+    },
+  },
+  read: readListOptions,
+};
+
+function readPage(given: ReadonlyMap<string, GivenOption>, problems: ProblemList): PageOptions {
+  return {
+    limit: readInteger(given.get('limit'), { max: pageSize.max, usual: pageSize.usual, problems }),
+    skip: readInteger(given.get('skip'), { max: Number.MAX_SAFE_INTEGER, usual: 0, problems }),
+  };
+}
+
+function readInteger(
+  given: GivenOption | undefined,
+  { max, usual, problems }: { readonly max: number; readonly usual: number; readonly problems: ProblemList },
+): number {
   if (given === undefined) return usual;
   const value = integerOf(given);
-  if (value !== undefined && value >= least && value <= most) return value;
-  problems.add(given.pointer, `must be an integer from ${least} to ${most}, ${wayToWrite(given)}`);
+  if (value !== undefined && value >= 0 && value <= max) return value;
+  problems.add(given.pointer, `must be an integer from 0 to ${max}, ${wayToWrite(given)}`);
   return usual;
 }
 
@@ -128,7 +203,7 @@ function wayToWrite({ value }: GivenOption): string {
   return value.kind === 'text' ? 'in decimal digits without a leading zero or plus sign' : 'as a JSON number';
 }
 
-/** Undefined where the value is no integer, or one that a number cannot hold exactly. */
+/** Undefined also for an integer that a number cannot hold exactly. */
 function integerOf({ value }: GivenOption): number | undefined {
   if (value.kind !== 'number' && !(value.kind === 'text' && /^(?:0|-?[1-9][0-9]*)$/u.test(value.text))) return undefined;
   const number = Number(value.text);
@@ -161,7 +236,7 @@ function readText(option: GivenOption, problems: ProblemList): string | undefine
   return text;
 }
 
-/** `name` where none is given. */
+/** Default: `name`. */
 function readField(given: GivenOption | undefined, problems: ProblemList): TextField {
   if (given === undefined) return 'name';
   const text = textIn(given);
@@ -173,4 +248,103 @@ function readField(given: GivenOption | undefined, problems: ProblemList): TextF
 function textIn({ value }: GivenOption): string | undefined {
   if (value.kind === 'text') return value.text;
   return value.kind === 'string' ? value.value : undefined;
+}
+
+interface GivenOption {
+  /** `?limit`, `?queryParameters[limit]` or, inside the JSON form, `?queryParameters/limit`. */
+  readonly pointer: string;
+  readonly value: { readonly kind: 'text'; readonly text: string } | JsonNode;
+}
+
+interface QueryFormOptions<Name extends string> {
+  readonly query: URLSearchParams;
+  readonly known: readonly Name[];
+  /** Receives the problems of the form; values are not judged here. */
+  readonly problems: ProblemList;
+}
+
+const whole = 'queryParameters';
+const advice = `write all as limit=50, or all as ${whole}[limit]=50, or all in one ${whole}={"limit":50}`;
+
+/**
+ * Reads a query string in one of its three forms. Reports two forms at once, an option given twice, unknown names, and a JSON
+ * form that is no JSON object.
+ */
+function readGivenOptions<Name extends string>(options: QueryFormOptions<Name>): ReadonlyMap<Name, GivenOption> {
+  const { known, problems } = options;
+  const unknown = `is not known; the options are ${known.join(', ')}`;
+  const found = new Map<Name, GivenOption>();
+  const add = (given: string, option: GivenOption): void => {
+    const name = known.find((candidate) => candidate === given);
+    if (name === undefined) problems.add(option.pointer, unknown);
+    else if (!found.has(name)) found.set(name, option);
+  };
+  const parameters = readParameters(options.query, problems);
+  for (const { kind, name, pointer, text } of parameters) {
+    if (kind !== 'json') add(name, { pointer, value: { kind: 'text', text } });
+    else
+      for (const [member, value] of readMembers(text, pointer, problems))
+        add(member, { pointer: pointerTo(pointer, member), value });
+  }
+  const inForms = parameters.filter(({ kind, name }) => kind !== 'plain' || known.some((candidate) => candidate === name));
+  for (const { kind, pointer } of inForms) {
+    if (kind !== inForms[0]?.kind) problems.add(pointer, `is another form than that of ${inForms[0]?.pointer}; ${advice}`);
+  }
+  return found;
+}
+
+interface Parameter {
+  readonly kind: 'plain' | 'brackets' | 'json';
+  /** Empty in the JSON form, which has several options. */
+  readonly name: string;
+  readonly pointer: string;
+  readonly text: string;
+}
+
+function readParameters(query: URLSearchParams, problems: ProblemList): readonly Parameter[] {
+  const parameters = new Map<string, Parameter>();
+  for (const [parameter, text] of query) {
+    const pointer = `?${parameter}`;
+    if (parameters.has(parameter)) problems.add(pointer, 'is given more than once; give it once');
+    else parameters.set(parameter, { ...formOf(parameter), pointer, text });
+  }
+  return [...parameters.values()];
+}
+
+function formOf(parameter: string): Pick<Parameter, 'kind' | 'name'> {
+  if (parameter === whole) return { kind: 'json', name: '' };
+  const inside = /^queryParameters\[([^[\]]*)\]$/u.exec(parameter)?.[1];
+  return inside === undefined ? { kind: 'plain', name: parameter } : { kind: 'brackets', name: inside };
+}
+
+/** Builds no object, so `__proto__` is an unknown name like others. */
+function readMembers(text: string, pointer: string, problems: ProblemList): readonly (readonly [string, JsonNode])[] {
+  const node = readJson(text, pointer, problems);
+  if (node === undefined) return [];
+  if (node.kind !== 'object') {
+    problems.add(pointer, `must be a JSON object, percent-encoded, such as ${whole}={"limit":50}`);
+    return [];
+  }
+  const seen = new Set<string>();
+  for (const [name] of node.members) {
+    if (seen.has(name)) problems.add(pointerTo(pointer, name), 'is given more than once; give it once');
+    seen.add(name);
+  }
+  return node.members;
+}
+
+/** A valid text has a depth of 1. More levels let the error name the place of a wrong value. */
+const maxDepth = 8;
+
+function readJson(text: string, pointer: string, problems: ProblemList): JsonNode | undefined {
+  try {
+    return readJsonTree(Buffer.from(text), { maxDepth });
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    problems.add(
+      pointer,
+      `is no acceptable JSON at byte ${error.offset} (${error.message}); write an object such as {"limit":50}, percent-encoded`,
+    );
+    return undefined;
+  }
 }

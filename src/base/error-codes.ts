@@ -1,8 +1,8 @@
 /**
  * Every error that the gateway can answer with: HTTP status and title by `code`. http/documentation/openapi-error-guide.ts says what
- * each means for a caller. The table is closed: a test compares it with docs/reference/errors.md, and OpenAPI is made from it. The audit log
+ * each means for a caller. The table is closed: docs/reference/errors.md and OpenAPI are made from it. The audit log
  * alone has `no-dry-run`, and runs alone fail with `secret-altered`.
- * 4xx is a fault of the request, 502 and 504 of the far side. With 503 the gateway or an adapter cannot take the call now.
+ * 4xx is a fault of the request, 502 and 504 of the upstream. With 503 the gateway or an adapter cannot take the call now.
  */
 export const errorCodes = {
   'malformed-request': { status: 400, title: 'The HTTP request is malformed' },
@@ -15,6 +15,7 @@ export const errorCodes = {
   'cross-site': { status: 403, title: 'The request comes from another site' },
   'destination-denied': { status: 403, title: 'The outbound policy denies this destination' },
   'path-denied': { status: 403, title: 'The adapter instance does not allow this path' },
+  'identity-unmapped': { status: 403, title: 'You have no name at the orchestrator' },
   'approval-required': { status: 403, title: 'People must approve the call before it leaves' },
   'approval-mismatch': { status: 403, title: 'The approval is none of this call' },
   'secret-altered': { status: 403, title: 'The call has a secret in another spelling' },
@@ -23,8 +24,10 @@ export const errorCodes = {
   'automation-not-found': { status: 404, title: 'There is no such automation' },
   'workflow-not-found': { status: 404, title: 'There is no such workflow' },
   'run-not-found': { status: 404, title: 'There is no such run' },
+  'task-not-found': { status: 404, title: 'There is no such task in the run' },
   'form-not-found': { status: 404, title: 'There is no such form' },
   'approval-not-found': { status: 404, title: 'There is no such approval' },
+  'body-not-found': { status: 404, title: 'There is no such body' },
   'method-not-allowed': { status: 405, title: 'The route does not know this method' },
   'request-timeout': { status: 408, title: 'The request took too long to arrive' },
   'automation-exists': { status: 409, title: 'Another automation has this name' },
@@ -55,29 +58,30 @@ export const errorCodes = {
   'headers-too-large': { status: 431, title: 'The request headers are over the limit' },
   'internal-error': { status: 500, title: 'The gateway failed' },
   'upstream-error': { status: 502, title: 'The orchestrator answered with an error' },
-  'upstream-dns-failed': { status: 502, title: 'The name of the far side could not be resolved' },
-  'upstream-connect-failed': { status: 502, title: 'No connection to the far side' },
-  'upstream-tls-failed': { status: 502, title: 'TLS to the far side failed' },
-  'upstream-closed': { status: 502, title: 'The far side broke the connection off' },
-  'upstream-protocol-error': { status: 502, title: 'The far side answered with malformed HTTP' },
-  'response-too-large': { status: 502, title: 'The reply of the far side is over the limit' },
-  'too-many-redirects': { status: 502, title: 'The far side redirects too often' },
-  'redirect-refused': { status: 502, title: 'The redirect of the far side is not followed' },
-  'stream-refused': { status: 502, title: 'The endless reply of the far side is not relayed' },
+  'upstream-dns-failed': { status: 502, title: 'The name of the upstream could not be resolved' },
+  'upstream-connect-failed': { status: 502, title: 'No connection to the upstream' },
+  'upstream-tls-failed': { status: 502, title: 'TLS to the upstream failed' },
+  'upstream-closed': { status: 502, title: 'The upstream broke the connection off' },
+  'upstream-protocol-error': { status: 502, title: 'The upstream answered with malformed HTTP' },
+  'response-too-large': { status: 502, title: 'The reply of the upstream is over the limit' },
+  'too-many-redirects': { status: 502, title: 'The upstream redirects too often' },
+  'redirect-refused': { status: 502, title: 'The redirect of the upstream is not followed' },
+  'stream-refused': { status: 502, title: 'The endless reply of the upstream is not relayed' },
   'outcome-unknown': { status: 502, title: 'The call left and was not answered: it may or may not have happened' },
   'adapter-busy': { status: 503, title: 'The adapter instance has no room for the call' },
   'adapter-unavailable': { status: 503, title: 'The adapter instance is unavailable' },
+  'credentials-refused': { status: 503, title: 'The orchestrator refuses the credentials of the adapter instance' },
   overloaded: { status: 503, title: 'The gateway is overloaded' },
   'audit-unavailable': { status: 503, title: 'The call cannot be put on record' },
   'issuer-unavailable': { status: 503, title: 'The issuer of the token cannot be asked' },
   'store-unavailable': { status: 503, title: 'The store is unavailable' },
-  'upstream-timeout': { status: 504, title: 'The far side did not answer in time' },
+  'upstream-timeout': { status: 504, title: 'The upstream did not answer in time' },
 } as const satisfies Record<string, { readonly status: number; readonly title: string }>;
 
 export type ErrorCode = keyof typeof errorCodes;
 
-/** The errors of any call to a far side whose reply is absent or cannot be passed on. */
-export const farSideErrors: readonly ErrorCode[] = [
+/** The errors of any call to an upstream whose reply is absent or cannot be passed on. */
+export const upstreamErrors: readonly ErrorCode[] = [
   'upstream-dns-failed',
   'upstream-connect-failed',
   'upstream-tls-failed',

@@ -1,15 +1,20 @@
-import { type ErrorCode, errorCodes } from '#base/error-codes.ts';
+import { type ErrorCode, errorCodes } from './error-codes.ts';
 
 /** One problem of a request: a JSON pointer into the body (RFC 6901), or `?name` for a query parameter, and what to do about it. */
 export interface RequestProblem {
   readonly pointer: string;
   readonly detail: string;
-  /** The place in the text of a workflow document, from 1. */
+  /** In the text of a workflow document or a form, from 1. */
   readonly line?: number;
   readonly column?: number;
 }
 
-/** The far side's reply, where the error is about it. `body` holds at most 64 KiB. */
+/** For a message that has the first of these problems. */
+export function andMore({ length }: readonly RequestProblem[]): string {
+  return length > 1 ? ` (and ${length - 1} more, see errors)` : '';
+}
+
+/** The upstream's reply, where the error is about it. `body` holds at most 64 KiB. */
 export interface UpstreamAnswer {
   readonly status: number;
   readonly contentType?: string;

@@ -1,6 +1,6 @@
 import { write, writeSync } from 'node:fs';
-import { GatheredBytes } from './gathered-bytes.ts';
 import { systemCode } from './system-code.ts';
+import { GatheredBytes } from './text/gathered-bytes.ts';
 
 /** Lines are written together: up to this many bytes, and at most `pause` milliseconds after the first one came. */
 const together = 60_000;

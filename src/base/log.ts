@@ -1,50 +1,76 @@
 import { LineWriter } from './line-writer.ts';
-import { visible } from './visible.ts';
+import { visible } from './text/visible.ts';
 
 /**
  * The closed list of fields of a log line. Undefined fields are left out. Any other field does not compile, so that no dump of an object
  * can leak a secret.
  */
 export interface LogFields {
+  /** The `X-Request-Id` of the request; every line about a request has it. */
   readonly requestId?: string | undefined;
+  /** The trace id of the request or run (W3C Trace Context), the same as in spans and at the upstream. */
   readonly traceId?: string | undefined;
+  /** The name of the caller; empty before authentication. For a failed login only a configured name. */
   readonly principal?: string | undefined;
-  /** The OIDC issuer of a token. */
+  /** The OIDC issuer of the caller's token; in a line `a token was refused` the issuer that the token names, known or not. */
   readonly issuer?: string | undefined;
-  /** The subject of a token at its issuer. */
+  /** The subject of the caller's token at its issuer; in a line `a token was refused` only if the signature is verified. */
   readonly subject?: string | undefined;
+  /** The caller's address; behind `server.trustedProxies` the address in their `X-Forwarded-For`. */
   readonly sourceAddress?: string | undefined;
+  /** The HTTP method of the request; in `attempt` lines that of the call. */
   readonly method?: string | undefined;
-  /** The route's pattern, never the URL itself. */
+  /** The pattern of the route, never the path of the request. */
   readonly route?: string | undefined;
+  /** The HTTP status of the reply, also if the reply then broke off; absent if the caller left before the reply. */
   readonly status?: number | undefined;
+  /** The `code` of the error ([errors.md](errors.md)), if any; `caller-left` in an `attempt` line. */
   readonly code?: string | undefined;
-  /** Why a request failed: `GatewayError.logged`. */
+  /**
+   * Why the request failed or was refused: the `detail` of its reply, without texts of an orchestrator and names from a body. Of an
+   * orchestrator's error it has the status and the error tag.
+   */
   readonly detail?: string | undefined;
-  /** `scheme://host:port` of a restCall that failed. */
+  /** If a `restCall` failed: scheme, host and port of its `uri`. */
   readonly destination?: string | undefined;
-  /** The path of a call or request that failed, with the values of its query masked. */
+  /**
+   * If another call failed: the orchestrator's path. If the request never became a call, its own path, once its caller is known.
+   * Values of the query are masked.
+   */
   readonly path?: string | undefined;
+  /**
+   * If the request failed: `request` (nothing was sent), `dns`, `connect`, `tls`, `firstByte`, `idle`, `total` (the step or the time
+   * limit), `reply` (the call left).
+   */
   readonly phase?: string | undefined;
+  /**
+   * Milliseconds with two decimals: from the head of the request to the end of its reply, or the time of an attempt. Of a run: from
+   * its creation to its end.
+   */
   readonly durationMs?: number | undefined;
+  /** The adapter instance of the call. */
   readonly adapter?: string | undefined;
+  /** The HTTP status of the upstream, also where its reply then broke off or took too long. */
   readonly upstreamStatus?: number | undefined;
-  /** The error's class. Its message is left out, because it may quote data. */
+  /** The class of an unexpected error, without its message, which may quote data. */
   readonly errorName?: string | undefined;
-  /** The stack frames, without the message. */
+  /** The stack of an unexpected error. */
   readonly stack?: string | undefined;
   /** The id of a run. */
   readonly run?: string | undefined;
-  /** `namespace.name`. */
+  /** Of a run: the id of its workflow, `namespace.name`. */
   readonly workflow?: string | undefined;
-  /** `_id` of an automation. */
+  /** Of a run: `_id` of its automation; absent if none was run. Of a skipped due time: `_id` of the automation. */
   readonly automation?: string | undefined;
-  /** When an automation was due. ISO 8601. */
+  /** The due time that was skipped. */
   readonly due?: string | undefined;
+  /** An address or host. */
   readonly address?: string | undefined;
+  /** A file, with its line. */
   readonly file?: string | undefined;
+  /** The reason, as text. */
   readonly reason?: string | undefined;
-  /** A signed checkpoint of the audit log, as JSON text. */
+  /** A signed checkpoint of the audit log, as JSON text, if there is no `audit.checkpointFile`; written at every level. */
   readonly checkpoint?: string | undefined;
 }
 

@@ -1,10 +1,10 @@
-import { randomHex } from './random-hex.ts';
+import { randomHex } from './text/random-hex.ts';
 
 /** The trace a call belongs to (W3C Trace Context, level 1). */
 export interface TraceContext {
   /** 32 lower-case hexadecimal digits. */
   readonly traceId: string;
-  /** The `traceparent` that goes to the far side: the same trace, the gateway's own span. */
+  /** The `traceparent` that goes to the upstream: the same trace, the gateway's own span. */
   readonly traceparent: string;
 }
 

@@ -8,7 +8,7 @@ export type SpanFacts = () => SpanAttributes;
 
 /** One timed step of a request. */
 export interface Span {
-  /** Goes to the far side, which continues the trace: its `traceparent` names this span. */
+  /** Goes to the upstream, which continues the trace: its `traceparent` names this span. */
   readonly trace: TraceContext;
   child(options: { readonly name: string; readonly kind: 'client' | 'internal'; readonly facts: SpanFacts }): Span;
   /** Ends the step; `failed` marks it as an error. To be called once. */

@@ -1,5 +1,5 @@
-/** Bytes of the rows of a page, of any list. One row alone may have more. */
-export const pageBytes = 4 * 1024 ** 2;
+/** Bytes of the rows of a page of any list: 4 MiB, less what surrounds a thousand rows. One row alone may have more. */
+export const pageBytes = 4 * 1024 ** 2 - 4_096;
 
 /** How many of the rows, from the first on, fit into one page: at least one. */
 export function fitting(sizes: Iterable<number>): number {
@@ -35,7 +35,7 @@ interface Reading<Entry, Place> {
 }
 
 /** Entries that one listing reads at most, as a multiple of its limit. */
-const mostPagesRead = 10;
+const maxPagesRead = 10;
 
 /**
  * Leaves out what the reader may not see, and reads more for it, up to a limit. So a page may be short, and still have a `next`. It also ends
@@ -45,7 +45,7 @@ export async function visiblePage<Entry, Place>(reading: Reading<Entry, Place>):
   const { limit, after, read, sees, placeOf, sizeOf, atOnce = 100 } = reading;
   const list: Entry[] = [];
   let [next, bytes] = [after, 0];
-  for (let examined = 0; examined < mostPagesRead * limit && list.length < limit; ) {
+  for (let examined = 0; examined < maxPagesRead * limit && list.length < limit; ) {
     const wanted = Math.min(limit, atOnce);
     const entries = await read(wanted + 1, next);
     for (const entry of entries.slice(0, wanted)) {

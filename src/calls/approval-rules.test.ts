@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ApprovalCondition } from '#access/approval-options.ts';
+import type { ApprovalCondition } from '#access/rights/approval-options.ts';
 import { neededApprovals } from './approval-rules.ts';
 
 const any: ApprovalCondition = { routes: [], adapters: [], methods: [], paths: [], roles: [], via: [] };

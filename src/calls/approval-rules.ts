@@ -1,7 +1,7 @@
-import type { Entrance } from '#access/access-options.ts';
-import type { ApprovalCondition, ApprovalRule } from '#access/approval-options.ts';
 import type { Principal } from '#access/principal.ts';
-import { mayMatchPaths } from '#adapters/path-rights.ts';
+import type { Entrance } from '#access/rights/access-options.ts';
+import type { ApprovalCondition, ApprovalRule } from '#access/rights/approval-options.ts';
+import { mayMatchPaths } from '#adapters/paths/path-rights.ts';
 import { type CallTraits, matchesOne } from './custom-rights.ts';
 
 interface RuledCall {

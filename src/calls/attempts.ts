@@ -1,10 +1,10 @@
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log, LogFields } from '#base/log.ts';
-import { withMaskedQuery } from '#base/masked-query.ts';
+import { withMaskedQuery } from '#base/text/masked-query.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { Span, SpanAttributes } from '#base/tracing.ts';
-import type { AttemptWatcher } from '#outbound/attempt.ts';
+import type { AttemptWatcher } from '#outbound/call/outbound-call.ts';
 import { failureCode } from './call-outcome.ts';
 
 type SentCall = Parameters<AttemptWatcher['begin']>[0];
@@ -78,7 +78,7 @@ class ObservedAttempt implements Attempt {
     this.#observers = options.observers;
     this.#startedAt = scope.clock.monotonic();
     this.#span = scope.span?.child({ name: call.method, kind: 'client', facts: () => attemptFacts(call, scope, count) });
-    this.headers = this.#span === undefined ? call.headers : continued(call.headers, scope, this.#span);
+    this.headers = this.#span === undefined ? call.headers : continueTrace(call.headers, scope, this.#span);
   }
 
   replied(status: number): void {
@@ -100,7 +100,7 @@ class ObservedAttempt implements Attempt {
 }
 
 /** A `traceparent` that the caller of restCall wrote itself stays as it is. */
-function continued(headers: readonly string[], scope: CallingScope, span: Span): readonly string[] {
+function continueTrace(headers: readonly string[], scope: CallingScope, span: Span): readonly string[] {
   const { traceparent } = scope.trace;
   return headers.map((part, index) =>
     index % 2 === 1 && part === traceparent && headers[index - 1] === 'traceparent' ? span.trace.traceparent : part,

@@ -3,7 +3,7 @@ import type { CallReply } from '#relay/relayed-call.ts';
 
 /** What a call brings its entrance, which renders it for its caller. */
 export type CallAnswer =
-  /** The far side's reply, unrendered. `isRepeated`: the one to an earlier call with the same Idempotency-Key. */
+  /** The upstream's reply, unrendered. `isRepeated`: the one to an earlier call with the same Idempotency-Key. */
   | { readonly kind: 'reply'; readonly reply: CallReply; readonly isRepeated: boolean }
   /** The error of an earlier call with the same Idempotency-Key; `requestId`: of the request that it was made for. */
   | { readonly kind: 'error'; readonly error: GatewayError; readonly requestId: string }

@@ -1,6 +1,6 @@
 import type { Principal } from '#access/principal.ts';
 import type { AuditFacts } from '#audit/audit-entry.ts';
-import type { Traffic } from '#outbound/call-scope.ts';
+import type { Traffic } from '#outbound/call/call-scope.ts';
 
 /** What is known of a call; later notes are added to earlier ones. */
 export interface CallFacts {
@@ -8,7 +8,7 @@ export interface CallFacts {
   readonly principal?: Principal | undefined;
   /** The name of the adapter instance. */
   readonly adapter?: string | undefined;
-  /** The method at the far side. */
+  /** The method at the upstream. */
   readonly verb?: string | undefined;
   /** The URL, or the orchestrator's path, as it is sent. */
   readonly address?: string | undefined;
@@ -27,6 +27,10 @@ export interface CallFacts {
   readonly run?: string | undefined;
   /** The task of a run that makes the call. */
   readonly via?: AuditFacts['via'];
+  /** Of a call over MCP: see AuditFacts. */
+  readonly client?: AuditFacts['client'];
+  /** The caller at the orchestrator, where the call is sent as its caller. */
+  readonly actsAs?: AuditFacts['actsAs'];
   /** Set where the writer of a workflow says that the call changes nothing. */
   readonly repeatable?: true | undefined;
   /** The format of the dry run, where the call asks for one. */

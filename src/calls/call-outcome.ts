@@ -27,7 +27,7 @@ export function callOutcome(call: {
     if (call.status !== undefined && call.status >= 400) return outcomeOfError({ status: call.status }, facts);
     if (!call.cutOff || call.isKept) return 'ok';
   }
-  // The caller left before the far side answered: the gateway cannot know what the far side did.
+  // The caller left before the upstream answered: the gateway cannot know what the upstream did.
   return changeLeft(facts) && facts.upstreamStatus === undefined ? 'unknown' : 'failed';
 }
 
@@ -38,7 +38,7 @@ function outcomeOfError(error: { readonly status: number; readonly code?: string
   return error.code === 'outcome-unknown' ? 'unknown' : 'failed';
 }
 
-/** True where the far side may have received a call that can change something. */
+/** True where the upstream may have received a call that can change something. */
 export function changeLeft({ traffic, verb }: CallFacts): boolean {
   return traffic?.traffic.left === true && verb !== 'GET';
 }

@@ -8,13 +8,15 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { noLog } from '#base/log.ts';
 import { continueTrace } from '#base/trace-context.ts';
 import { loadConfig } from '#config/load-config.ts';
-import { createResolver } from '#outbound/resolver.ts';
+import { createResolver } from '#outbound/dialling/resolver.ts';
+import { createBodyMask } from '#relay/body-mask.ts';
 import { checkParams } from '#relay/orchestrator-request.ts';
 import { judgeRestCall } from '#relay/rest-call-request.ts';
 import { createLiveParts } from '#wiring/live-parts.ts';
-import { type FarSide, farSide, jsonReply } from '../../test/support/far-sides/far-side.ts';
 import { noApprovalGate } from '../../test/support/runs/no-approvals.ts';
+import { noIdentities } from '../../test/support/runs/no-identities.ts';
 import { temporaryFile } from '../../test/support/temporary-file.ts';
+import { jsonReply, type Upstream, upstream } from '../../test/support/upstreams/upstream.ts';
 import type { Call } from './call.ts';
 import { type CallPath, createCallPath } from './call-path.ts';
 import { CallRecord } from './call-record.ts';
@@ -27,14 +29,14 @@ type Recorded = { readonly kind: 'intent' | 'outcome' | 'record'; readonly facts
 
 /** An entrance that is no HTTP request: it has a principal, a name for its records, and nothing else. */
 interface Entrance {
-  readonly far: FarSide;
+  readonly far: Upstream;
   readonly recorded: Recorded[];
-  /** Resolves to the text of the far side's reply. */
+  /** Resolves to the text of the upstream's reply. */
   readonly perform: (call: Call, principal?: Principal) => Promise<string>;
 }
 
 async function entrance(t: TestContext): Promise<Entrance> {
-  const far = await farSide(t);
+  const far = await upstream(t);
   const file = temporaryFile(
     t,
     'gateway.yaml',
@@ -62,7 +64,9 @@ adapters:
     customRoles: () => live.customRoles(),
     approvalRules: () => live.approvalRules(),
     gate: noApprovalGate,
+    identities: noIdentities,
     rateLimit: () => rateLimit,
+    maskBody: createBodyMask([]),
     userAgent: 'test',
   });
   return { far, recorded, perform: (call, principal = scheduler) => performed({ calls, recorded, call, principal }) };
@@ -114,6 +118,7 @@ function recordingAudit(recorded: Recorded[]): AuditLog {
     async intend(facts) {
       recorded.push({ kind: 'intent', facts });
       return {
+        id: 'chain/1',
         step: async () => {},
         outcome: async (more) => void recorded.push({ kind: 'outcome', facts: more }),
         amend: (more) => void recorded.push({ kind: 'outcome', facts: more }),
@@ -121,10 +126,13 @@ function recordingAudit(recorded: Recorded[]): AuditLog {
     },
     intendOnce: () => Promise.reject(new Error('no call here has a key')),
     record: (facts) => void recorded.push({ kind: 'record', facts }),
+    join: () => () => {},
     prove: async () => {},
     recordRefusal: (facts) => void recorded.push({ kind: 'record', facts }),
     keepsReply: () => true,
-    counts: () => ({ waiting: 0, dropped: 0, repeated: 0, withoutRoom: 0 }),
+    counts: () => ({ waiting: 0, dropped: 0, repeated: 0, withoutRoom: 0, lost: 0, early: 0 }),
+    check: async () => {},
+    recordLost: async () => {},
     close: async () => {},
   };
 }

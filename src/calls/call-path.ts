@@ -1,28 +1,30 @@
-import type { CustomRoleOptions, Entrance } from '#access/access-options.ts';
-import type { ApprovalRule } from '#access/approval-options.ts';
+import type { CustomRoleOptions, Entrance } from '#access/rights/access-options.ts';
+import type { ApprovalRule } from '#access/rights/approval-options.ts';
 import type { AdapterInstances } from '#adapters/adapter-instances.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { CallScope } from '#outbound/call-scope.ts';
-import type { OutboundCall } from '#outbound/outbound-call.ts';
+import { CallScope } from '#outbound/call/call-scope.ts';
+import type { OutboundCall } from '#outbound/call/outbound-call.ts';
+import type { MaskBody } from '#relay/body-mask.ts';
 import { orchestratorCall } from '#relay/orchestrator-call.ts';
 import type { CallReply, RelayedCall } from '#relay/relayed-call.ts';
 import { type OutboundSection, restCall } from '#relay/rest-call.ts';
-import type { ApprovalGate, ApprovalPermit } from './approval-gate.ts';
+import type { ApprovalGate, ApprovalPermit } from './approval-check.ts';
 import { neededApprovals } from './approval-rules.ts';
 import { type Call, isPreview, methodOf } from './call.ts';
 import type { CallAnswer } from './call-answer.ts';
-import type { CallContext } from './call-context.ts';
+import { type CallContext, TooEarly } from './call-context.ts';
 import type { CallRecord } from './call-record.ts';
 import { traitsOf } from './custom-rights.ts';
 import { type AskedCall, decideCall, decidePermission } from './decide-call.ts';
+import { type IdentityNeeds, identifyCaller } from './identify-caller.ts';
 import type { RateLimit } from './rate-limit.ts';
-import { recorded } from './recorded.ts';
+import { sendRecorded } from './send-recorded.ts';
 
 /** The one way out of the gateway, for every entrance: decide, count, record the intent, send, record the outcome, reply. */
 export interface CallPath {
   /**
-   * Resolves to the far side's reply, unrendered, or to the answer of an earlier call with the same Idempotency-Key. Rejects with a
-   * GatewayError of the error table, or with CallerLeft.
+   * Resolves to the upstream's reply, unrendered, or to the answer of an earlier call with the same Idempotency-Key. Rejects with a
+   * GatewayError of the error table, with CallerLeft, or with TooEarly.
    */
   perform(call: Call, context: CallContext): Promise<CallAnswer>;
 }
@@ -35,8 +37,11 @@ interface CallPathOptions {
   readonly customRoles: () => readonly CustomRoleOptions[];
   readonly approvalRules: () => readonly ApprovalRule[];
   readonly gate: ApprovalGate;
+  readonly identities: IdentityNeeds;
   /** Undefined: no limit. */
   readonly rateLimit: () => RateLimit | undefined;
+  /** For the audit log. */
+  readonly maskBody: MaskBody;
   /** `User-Agent` of what is sent. */
   readonly userAgent: string;
 }
@@ -49,24 +54,56 @@ export function createCallPath(options: CallPathOptions): CallPath {
       const at = record.clock.now();
       const traits = traitsOf(call, entranceOf(via));
       const asked: AskedCall = { ...rulesOf(options), principal, answerable, via, at, call: traits };
-      const decision = decideCall(asked, () => relayedCall(call, { asked, record, seal }, options));
+      const decision = decideCall(asked, () => prepareCall(call, { asked, record, seal }, options));
       record.note({ rule: decision.rule });
       if (!decision.allowed) throw decision.refusal;
-      options.rateLimit()?.count(context.asker ?? principal);
       const relayed = decision.call;
-      const scope = openScope(context, relayed.timeLimit);
-      const letGo = relayed.hold();
+      // A reload may replace the adapter instance meanwhile.
+      const release = relayed.hold();
       try {
+        if (relayed.callers !== undefined) await noteIdentity(relayed.callers, context, options);
         const admit = admission(call, { rules: decision.approvals, context }, options.gate);
-        return await recorded({ context, scope, method: relayed.method, admit }, () => sent(relayed, scope, record));
-      } catch (failure) {
-        scope.end();
-        throw failure;
+        if (context.notBefore !== undefined && at < context.notBefore) {
+          await admit?.();
+          throw new TooEarly();
+        }
+        options.rateLimit()?.count(context.asker ?? principal);
+        record.stamped = relayed.stamp;
+        return await sendInScope(relayed, { context, admit }, options);
       } finally {
-        letGo();
+        release();
       }
     },
   };
+}
+
+/** Rejects with `identity-unmapped`: nothing is sent. */
+async function noteIdentity(
+  callers: NonNullable<RelayedCall['callers']>,
+  { record, answerable, owner, isRemembered = false }: CallContext,
+  { identities }: CallPathOptions,
+): Promise<void> {
+  const { principal } = record;
+  record.note({ actsAs: await identifyCaller(callers, { principal, isRemembered, answerable, owner }, identities) });
+}
+
+async function sendInScope(
+  relayed: RelayedCall,
+  { context, admit }: { readonly context: CallContext; readonly admit: ReturnType<typeof admission> },
+  { maskBody }: CallPathOptions,
+): Promise<CallAnswer> {
+  const { record, seal } = context;
+  const scope = openScope(context, relayed.timeLimit);
+  try {
+    const mask = (text: string): string => (seal === undefined ? record.mask(text) : seal.masked(text));
+    const shownBody = async (): Promise<string | undefined> =>
+      relayed.body && mask(await maskBody(relayed.body, seal?.hiddenFields));
+    const sending = { context, scope, method: relayed.method, shownBody, admit };
+    return await sendRecorded(sending, () => send(relayed, scope, record));
+  } catch (failure) {
+    scope.end();
+    throw failure;
+  }
 }
 
 /** Where rights count: a run that an MCP client started calls as any run does. */
@@ -97,7 +134,7 @@ function admission(
 }
 
 /** Sends the call. Where it fails although its reply had begun, the status of that goes on record. */
-async function sent(relayed: RelayedCall, scope: CallScope, record: CallRecord): Promise<CallReply> {
+async function send(relayed: RelayedCall, scope: CallScope, record: CallRecord): Promise<CallReply> {
   try {
     return await relayed.send(scope, record);
   } catch (failure) {
@@ -108,7 +145,7 @@ async function sent(relayed: RelayedCall, scope: CallScope, record: CallRecord):
 }
 
 /** Notes what is on record of a call before its rules are asked. Throws 404 `adapter-not-found`, and 400 for a body that cannot be written. */
-function relayedCall(
+function prepareCall(
   call: Call,
   { asked, record, seal }: { readonly asked: AskedCall } & Pick<CallContext, 'record' | 'seal'>,
   { adapters, outbound, userAgent }: CallPathOptions,
@@ -126,7 +163,7 @@ function relayedCall(
   return orchestratorCall({ passedOn: {}, ...call, adapter, method, trace: record.trace, userAgent, seal });
 }
 
-/** Asks for each redirect whether a role or a right allows a call to its path: the far side chose it, not the caller. */
+/** Asks for each redirect whether a role or a right allows a call to its path: the upstream chose it, not the caller. */
 function hopRefusal(
   asked: AskedCall,
   origin: string,
@@ -135,7 +172,7 @@ function hopRefusal(
     const hop: AskedCall = { ...asked, call: { ...asked.call, method, path: url.pathname, destination: url.origin } };
     const decision = decidePermission(hop);
     if (decision.allowed) return unapproved({ asked, origin }, hop, url);
-    const detail = `The far side redirects to ${method} ${url.origin}${url.pathname}, and you may not call that. ${decision.reason}`;
+    const detail = `The upstream redirects to ${method} ${url.origin}${url.pathname}, and you may not call that. ${decision.reason}`;
     return new GatewayError('forbidden', detail);
   };
 }
@@ -149,7 +186,7 @@ function unapproved(
   const covered = url.origin === origin ? neededApprovals(asked.approvalRules, asked) : [];
   const missing = neededApprovals(hop.approvalRules, hop).find((rule) => !covered.includes(rule));
   if (missing === undefined) return undefined;
-  const detail = `The far side redirects to ${hop.call.method} ${url.origin}${url.pathname}, which needs the approval "${missing.name}". Call that address itself.`;
+  const detail = `The upstream redirects to ${hop.call.method} ${url.origin}${url.pathname}, which needs the approval "${missing.name}". Call that address itself.`;
   return new GatewayError('redirect-refused', detail, { rule: `approval ${missing.name}` });
 }
 

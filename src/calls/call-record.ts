@@ -1,22 +1,28 @@
-import { addressGroup } from '#access/login-throttle.ts';
+import { addressGroup } from '#access/passwords/login-throttle.ts';
 import type { Principal } from '#access/principal.ts';
+import type { CommitStamp } from '#adapters/commit-stamps.ts';
+import type { CallerIdentity } from '#adapters/credentials/caller-identity.ts';
 import type { AuditFacts } from '#audit/audit-entry.ts';
-import type { AuditLog, Intended } from '#audit/audit-log.ts';
-import type { IdempotentRequest } from '#audit/idempotent-request.ts';
+import type { AuditLog } from '#audit/audit-log.ts';
+import type { Intended } from '#audit/calls/audit-calls.ts';
+import type { IdempotentRequest } from '#audit/idempotency/idempotent-request.ts';
 import type { IntentPermit } from '#audit/intent-permit.ts';
+import { stampLabel } from '#audit/search/audit-record.ts';
+import { distinctDevices } from '#audit/search/changed-devices.ts';
 import type { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { withMaskedQuery } from '#base/masked-query.ts';
+import { withMaskedQuery } from '#base/text/masked-query.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { Span } from '#base/tracing.ts';
-import type { ApprovalPermit } from './approval-gate.ts';
+import type { RelayedCall } from '#relay/relayed-call.ts';
+import type { ApprovalPermit } from './approval-check.ts';
 import { type Attempted, AttemptObserver, type AttemptObservers } from './attempts.ts';
 import type { CallAnswer } from './call-answer.ts';
 import type { CallFacts } from './call-facts.ts';
-import { type Explanation, explanationOf } from './explanation.ts';
+import { type Explanation, explanationOf } from './explain/explanation.ts';
 import { type CallResult, keyChange, readKeptReply } from './kept-reply.ts';
-import { hasGrown, isOfUnknown, isRecorded, outcomeFacts, requestFacts, shortened } from './record-facts.ts';
+import { hasGrown, isOfUnknown, isRecorded, outcomeFacts, requestFacts, shorten, stampComment } from './record-facts.ts';
 
 /** Where a request comes from: what its entrance knows of it. */
 export interface CallOrigin {
@@ -73,6 +79,8 @@ export class CallRecord {
     workflow: undefined,
     run: undefined,
     via: undefined,
+    client: undefined,
+    actsAs: undefined,
     repeatable: undefined,
     preview: undefined,
     form: undefined,
@@ -95,6 +103,10 @@ export class CallRecord {
   attempted: Attempted | undefined;
   /** Set by the entrance where the call came with an Idempotency-Key. */
   idempotent: IdempotentRequest | undefined;
+  /** What it is about to send, as readers of the audit log may see it. */
+  sent: string | undefined;
+  /** Set where the commit of the call gets a stamp. */
+  stamped: RelayedCall['stamp'];
   readonly #origin: CallOrigin;
   readonly #audit: AuditLog;
   readonly #observers: AttemptObservers;
@@ -103,7 +115,7 @@ export class CallRecord {
   #permit: ApprovalPermit | undefined;
   /** Pending from when the intent goes on record until the outcome is; the caller may leave meanwhile. */
   #underWay: PromiseWithResolvers<void> | undefined;
-  /** Bytes of the far side's reply that the recorded outcome names. */
+  /** Bytes of the upstream's reply that the recorded outcome names. */
   #recordedBytes = 0;
   /** The recorded outcome is a success. */
   #recordedWell = false;
@@ -153,6 +165,17 @@ export class CallRecord {
     return this.#intended !== undefined;
   }
 
+  get identity(): CallerIdentity | undefined {
+    const { actsAs, via, approval } = this.facts;
+    return actsAs && { ...actsAs, run: via?.run, approval };
+  }
+
+  /** What the commit of the call gets. Undefined before the intent is on record. */
+  get stamp(): CommitStamp | undefined {
+    if (this.stamped === undefined || this.#intended === undefined) return undefined;
+    return { label: stampLabel(this.#intended.id), comment: stampComment(this) };
+  }
+
   /** The code of the error that was answered, where it was one. */
   get code(): string | undefined {
     return this.failure?.code ?? this.replayedCode;
@@ -175,18 +198,22 @@ export class CallRecord {
    */
   async intend(admit?: () => Promise<ApprovalPermit | undefined>): Promise<CallAnswer | undefined> {
     const facts = requestFacts(this, this.#origin);
+    facts.stamp = this.#stampFacts();
     this.#underWay = Promise.withResolvers();
     const permit = async (): Promise<IntentPermit | undefined> => {
-      this.#permit = await this.#admitted(admit);
+      this.#permit = await this.#admit(admit);
       facts.proof = this.#permit?.use;
-      facts.approval = facts.proof?.approval;
+      facts.devices = this.#permit?.devices && distinctDevices(this.#permit.devices);
+      facts.approval = this.#permit?.id;
       this.note({ approval: facts.approval });
+      facts.stamp = this.#stampFacts();
       return this.#permit?.withIntent;
     };
     try {
       const intended = await (this.idempotent === undefined
-        ? this.#audit.intend(facts, admit && (await permit()))
-        : this.#audit.intendOnce(facts, this.idempotent, admit && permit));
+        ? this.#audit.intend(facts, admit && (await permit()), this.sent)
+        : this.#audit.intendOnce(facts, this.idempotent, admit && permit, this.sent));
+      this.sent = undefined;
       if (!('earlierReply' in intended)) {
         this.#intended = intended;
         this.#permit?.used();
@@ -204,8 +231,12 @@ export class CallRecord {
     }
   }
 
+  #stampFacts(): AuditFacts['stamp'] {
+    return this.stamped && { comment: this.mask(stampComment(this)), hasLabel: !this.stamped.hasOwnLabel };
+  }
+
   /** The record of a refusal has the approval that is wanted, or that is over. */
-  #admitted(admit: (() => Promise<ApprovalPermit | undefined>) | undefined): Promise<ApprovalPermit | undefined> | undefined {
+  #admit(admit: (() => Promise<ApprovalPermit | undefined>) | undefined): Promise<ApprovalPermit | undefined> | undefined {
     return admit?.().catch((error: unknown) => {
       if (error instanceof GatewayError) this.note({ approval: error.approval?.id });
       throw error;
@@ -282,7 +313,7 @@ export class CallRecord {
   }
 
   #record(facts: AuditFacts): void {
-    if (isOfUnknown(this, facts)) this.#audit.recordRefusal(shortened(facts), addressGroup(this.#origin.sourceAddress ?? ''));
+    if (isOfUnknown(this, facts)) this.#audit.recordRefusal(shorten(facts), addressGroup(this.#origin.sourceAddress ?? ''));
     else this.#audit.record(facts);
   }
 }

@@ -1,10 +1,8 @@
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
-import type { Checked } from '#relay/checked.ts';
+import { orchestratorTexts, restCallTexts, type SealedText } from '#relay/call-seal.ts';
 import type { OrchestratorParams, PassedOnHeaders, RequestParams } from '#relay/orchestrator-request.ts';
-import type { CallOperation } from '#relay/relayed-call.ts';
+import type { CallOperation, Checked } from '#relay/relayed-call.ts';
 import type { CheckedRestCall } from '#relay/rest-call-request.ts';
-import { orchestratorTexts, type SealedText } from '#relay/seal.ts';
-import { restCallTexts } from '#relay/sealed-rest-call.ts';
 
 /** What a principal asks the gateway to send. Its entrance has held the arguments against their schema, and had them checked. */
 export type Call =
@@ -44,7 +42,7 @@ interface OfAdapter {
 
 const fixedMethods = { restAction: 'POST', restQuery: 'GET', restCall: undefined, restRequest: undefined } as const;
 
-/** The method that every call of the operation has at the far side; undefined where the caller names it. */
+/** The method that every call of the operation has at the upstream; undefined where the caller names it. */
 export function fixedMethod(operation: CallOperation): 'GET' | 'POST' | undefined {
   return fixedMethods[operation];
 }
@@ -54,7 +52,7 @@ export function textsOf(call: Call): readonly SealedText[] {
   return call.operation === 'restCall' ? restCallTexts(call.request) : orchestratorTexts(call);
 }
 
-/** The method of a call to an orchestrator at the far side. */
+/** The method of a call to an orchestrator at the upstream. */
 export function methodOf(call: Exclude<Call, { readonly operation: 'restCall' }>): RequestParams['method'] {
   return call.operation === 'restRequest' ? call.params.method : fixedMethods[call.operation];
 }

@@ -1,8 +1,8 @@
-import type { CustomRoleOptions, Entrance, RightOptions } from '#access/access-options.ts';
 import type { Principal } from '#access/principal.ts';
-import { countsAt, findRight, type Mismatch, namesOperation, type RightDecision } from '#access/rights.ts';
-import { matchesPaths } from '#adapters/path-rights.ts';
-import type { OutboundCall } from '#outbound/outbound-call.ts';
+import type { CustomRoleOptions, Entrance, RightOptions } from '#access/rights/access-options.ts';
+import { countsAt, findRight, type Mismatch, namesOperation, type RightDecision } from '#access/rights/rights.ts';
+import { matchesPaths } from '#adapters/paths/path-rights.ts';
+import type { OutboundCall } from '#outbound/call/outbound-call.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 import { type Call, methodOf } from './call.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import type { CustomRoleOptions, RightOptions } from '#access/access-options.ts';
-import { rightMethods } from '#access/access-options.ts';
-import { relayOperations } from '#access/operations.ts';
 import { roles as builtInRoles, customRole, type Principal, type RoleName } from '#access/principal.ts';
+import type { CustomRoleOptions, RightOptions } from '#access/rights/access-options.ts';
+import { rightMethods } from '#access/rights/access-options.ts';
+import { relayOperations } from '#access/rights/operations.ts';
 import type { CallTraits } from './custom-rights.ts';
 import { type AskedCall, callRoles, decideCall, decidePermission } from './decide-call.ts';
 

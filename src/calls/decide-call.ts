@@ -1,9 +1,9 @@
-import type { CustomRoleOptions, Entrance } from '#access/access-options.ts';
-import type { ApprovalRule } from '#access/approval-options.ts';
-import { decide } from '#access/decide.ts';
-import { operations } from '#access/operations.ts';
 import { roles as allRoles, type CustomRole, type Principal, type Role } from '#access/principal.ts';
-import { rightName } from '#access/rights.ts';
+import type { CustomRoleOptions, Entrance } from '#access/rights/access-options.ts';
+import type { ApprovalRule } from '#access/rights/approval-options.ts';
+import { decide } from '#access/rights/decide.ts';
+import { operations } from '#access/rights/operations.ts';
+import { rightName } from '#access/rights/rights.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { CallOperation, RuleDecision } from '#relay/relayed-call.ts';

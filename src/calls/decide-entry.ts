@@ -1,7 +1,7 @@
-import type { CustomRoleOptions, Entrance } from '#access/access-options.ts';
-import { isRelayOperation, type Operation, operationNames, runOperations, runRoles } from '#access/operations.ts';
 import { hasRole, type Principal } from '#access/principal.ts';
-import { createRights, decideOperation } from '#access/rights.ts';
+import type { CustomRoleOptions, Entrance } from '#access/rights/access-options.ts';
+import { isRelayOperation, type Operation, operationNames, runOperations, runRoles } from '#access/rights/operations.ts';
+import { createRights, decideOperation } from '#access/rights/rights.ts';
 import { fixedMethod } from './call.ts';
 import { decidePermission } from './decide-call.ts';
 

@@ -1,6 +1,6 @@
-import { type CustomRoleOptions, rightMethods } from '#access/access-options.ts';
 import { hasRole, type Principal } from '#access/principal.ts';
-import { readDestination } from '#outbound/destination.ts';
+import { type CustomRoleOptions, rightMethods } from '#access/rights/access-options.ts';
+import { readDestination } from '#outbound/policy/destination.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 import { fixedMethod } from './call.ts';
 import type { CallTraits } from './custom-rights.ts';

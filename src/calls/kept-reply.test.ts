@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { idempotentRequest, unsealed } from '#audit/idempotent-request.ts';
+import { idempotentRequest, unsealed } from '#audit/idempotency/idempotent-request.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import type { FarSideReply } from '#outbound/outbound-call.ts';
-import { heldReply } from './held-reply.ts';
+import type { UpstreamReply } from '#outbound/call/outbound-call.ts';
 import { type CallResult, keyChange, readKeptReply } from './kept-reply.ts';
+import { bufferReply } from './send-recorded.ts';
 
 const request = idempotentRequest({ caller: 'admin', route: 'r', key: 'k', payload: [] });
 
@@ -23,7 +23,7 @@ function answeredAgain(result: CallResult): ReturnType<typeof readKeptReply> {
   return readKeptReply(kept);
 }
 
-function reply(body: Buffer): FarSideReply {
+function reply(body: Buffer): UpstreamReply {
   const headers = { 'content-type': 'application/json', 'set-cookie': ['a=1', 'b=2'] };
   const chunks = async function* (): AsyncGenerator<Buffer> {
     for (let at = 65_536; at < body.length; at += 50_000) yield body.subarray(at, at + 50_000);
@@ -32,13 +32,13 @@ function reply(body: Buffer): FarSideReply {
   return { status: 203, headers, head, rest: body.length > head.length ? chunks() : undefined, discard: () => undefined };
 }
 
-async function bytesOf({ head, rest }: FarSideReply): Promise<Buffer> {
+async function bytesOf({ head, rest }: UpstreamReply): Promise<Buffer> {
   const parts = [head];
   for await (const chunk of rest ?? []) parts.push(chunk);
   return Buffer.concat(parts);
 }
 
-test('a kept error is the error of the far side again, with all that its caller saw', () => {
+test('a kept error is the error of the upstream again, with all that its caller saw', () => {
   const options = { status: 502, headers: { 'X-Upstream-Status': '500' }, upstream: { status: 500, body: '\n"away"' } };
   const { answer, requestId, code } = answeredAgain({ failure: new GatewayError('upstream-error', 'away', options) });
   assert.ok(answer.kind === 'error');
@@ -68,7 +68,7 @@ test('a kept reply and a kept error have no secret: text and other bytes are mas
   assert.doesNotMatch(keptOf({ failure }, mask)?.toString() ?? '', /hush/u);
 });
 
-test('a kept reply has status, headers and every byte of the far side', async () => {
+test('a kept reply has status, headers and every byte of the upstream', async () => {
   const bodies = [
     Buffer.alloc(0),
     Buffer.from('{"a":1}\n'),
@@ -77,7 +77,7 @@ test('a kept reply has status, headers and every byte of the far side', async ()
     Buffer.alloc(1_000_000, 1),
   ];
   for (const body of bodies) {
-    const held = await heldReply(reply(body));
+    const held = await bufferReply(reply(body));
     const { answer, requestId, code } = answeredAgain({ reply: held });
     assert.ok(answer.kind === 'reply' && answer.isRepeated);
     assert.deepEqual([requestId, code, answer.reply.status], ['one', undefined, 203]);
@@ -91,7 +91,7 @@ test('a kept reply has status, headers and every byte of the far side', async ()
 
 test('a reply longer than 1 MiB is not kept, and arrives with every byte', async () => {
   const body = Buffer.alloc(2_000_000, 'x');
-  const held = await heldReply(reply(body));
+  const held = await bufferReply(reply(body));
   assert.equal(keptOf({ reply: held }), undefined);
   assert.ok((await bytesOf(held)).equals(body));
 });

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { type IdempotentRequest, sealed } from '#audit/idempotent-request.ts';
-import type { KeyChange } from '#audit/key-change.ts';
+import { type IdempotentRequest, sealed } from '#audit/idempotency/idempotent-request.ts';
+import type { KeyChange } from '#audit/idempotency/key-change.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import { GatewayError, type GatewayErrorOptions } from '#base/gateway-error.ts';
 import { type CallReply, inMemory } from '#relay/relayed-call.ts';
@@ -35,7 +35,7 @@ interface KeptRendering {
 }
 
 /**
- * What becomes of the Idempotency-Key once its call has ended. The reply is kept where the far side answered, or certainly failed. The key
+ * What becomes of the Idempotency-Key once its call has ended. The reply is kept where the upstream answered, or certainly failed. The key
  * is free again where nothing left the gateway, or where a reading failed.
  */
 export function keyChange({

@@ -2,17 +2,17 @@ import type { Principal } from '#access/principal.ts';
 import type { AuditFacts } from '#audit/audit-entry.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { withMaskedQuery } from '#base/masked-query.ts';
+import { withMaskedQuery } from '#base/text/masked-query.ts';
 import type { CallFacts } from './call-facts.ts';
 import { callOutcome, failureCode } from './call-outcome.ts';
 
 /** Characters of an address that are kept, and of texts from a caller that is not known. */
-const longestAddress = 8_192;
-const longestOfUnknown = 200;
+const maxAddressLength = 8_192;
+const maxUnknownLength = 200;
 /** Characters of the sentence of a refusal, and of a reason, that are kept. */
-const longestDetail = 500;
+const maxDetailLength = 500;
 /** Characters of a name that are kept. */
-const longestName = 500;
+const maxNameLength = 500;
 
 /** The members of CallRecord that a record is made of; importing the class would make a circle. */
 interface RecordedCall {
@@ -44,7 +44,7 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 /** What is known before a call is made: who asks for what. Every record has the same members, so that JSON.stringify is quick. */
 export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writable<AuditFacts> {
   const { verb, address = origin.address, adapter, rule, workflow, run, via, form, approval } = call.facts;
-  const { automation, imported, repeatable, preview, approvalName, reason } = call.facts;
+  const { automation, imported, repeatable, preview, client, actsAs, approvalName, reason } = call.facts;
   const { principal } = call;
   const known = principal.username !== '';
   return {
@@ -60,18 +60,24 @@ export function requestFacts(call: RecordedCall, origin: RecordedOrigin): Writab
     route: origin.route,
     adapter,
     verb,
-    address: call.mask(withMaskedQuery(address)).slice(0, longestAddress),
-    automation: automation && { ...automation, name: automation.name.slice(0, longestName) },
+    address: call.mask(withMaskedQuery(address)).slice(0, maxAddressLength),
+    automation: automation && { ...automation, name: automation.name.slice(0, maxNameLength) },
     imported,
     workflow,
     run,
     via,
+    client,
+    actsAs,
     repeatable,
     preview,
     form,
     approval,
-    approvalName: approvalName && call.mask(approvalName).slice(0, longestName),
-    reason: reason && call.mask(reason).slice(0, longestDetail),
+    approvalName: approvalName && call.mask(approvalName).slice(0, maxNameLength),
+    devices: undefined,
+    bodySha256: undefined,
+    stamp: undefined,
+    keptSha256: undefined,
+    reason: reason && call.mask(reason).slice(0, maxDetailLength),
     proof: undefined,
     decision: isDenied(call) ? 'denied' : 'allowed',
     rule,
@@ -107,7 +113,7 @@ export function outcomeFacts(
   if (isDenial(failure)) {
     facts.decision = 'denied';
     facts.rule = failure.rule ?? facts.rule;
-    facts.detail = call.mask(failure.message).slice(0, longestDetail);
+    facts.detail = call.mask(failure.message).slice(0, maxDetailLength);
   }
   const { traffic } = call.facts;
   if (traffic !== undefined) {
@@ -149,9 +155,9 @@ export function isOfUnknown({ principal, facts }: RecordedCall, { outcome }: Aud
 }
 
 /** What goes on record of such a request: anybody can send it. */
-export function shortened(facts: AuditFacts): AuditFacts {
+export function shorten(facts: AuditFacts): AuditFacts {
   const { address, detail } = facts;
-  return { ...facts, address: address?.slice(0, longestOfUnknown), detail: detail?.slice(0, longestOfUnknown) };
+  return { ...facts, address: address?.slice(0, maxUnknownLength), detail: detail?.slice(0, maxUnknownLength) };
 }
 
 /** True for every request of a kind that goes on record, and for every refusal for who asked (401, 403), on a known route. */
@@ -162,4 +168,24 @@ export function isRecorded({ failure }: RecordedCall, { route, isRecorded: alway
 /** True where a long reply brought more bytes after its outcome was recorded. */
 export function hasGrown(recordedBytes: number, facts: CallFacts): boolean {
   return (facts.traffic?.traffic.bytesReceived ?? 0) > recordedBytes;
+}
+
+/** Characters. A caller's comment follows. */
+const maxCommentLength = 200;
+
+/** Who made a change, and by what: `NAME (PRINCIPAL ID) via run RUNID`. The name is cut. */
+export function stampComment({ principal, facts }: { readonly principal: Principal; readonly facts: CallFacts }): string {
+  const end = ` (${plain(principal.id)}) via ${entranceOf(facts)}`;
+  const name = plain(principal.username).slice(0, Math.max(0, maxCommentLength - end.length));
+  return `${name}${end}`.slice(0, maxCommentLength).toWellFormed();
+}
+
+function entranceOf({ via, approval }: CallFacts): string {
+  if (via !== undefined) return `run ${via.run}`;
+  return approval === undefined ? 'http' : `approval ${approval}`;
+}
+
+/** An issuer chooses names, which must not forge another line of a log. */
+function plain(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
 }

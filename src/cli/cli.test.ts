@@ -1,16 +1,17 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { test } from 'node:test';
-import { matchesPassword, parsePasswordHash } from '#access/password-hash.ts';
+import { matchesPassword, parsePasswordHash } from '#access/passwords/password-hash.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import { loadConfig } from '#config/load-config.ts';
 import { type CliRun, runCommandLine } from '../../test/support/gateway/run-command-line.ts';
 import { commands } from './cli.ts';
-import type { StoredCatalogue } from './command.ts';
-import { commandHelp, programHelp } from './help.ts';
+import { commandHelp, programHelp } from './texts/help.ts';
 
 test('the help goes to standard error without a command, and to standard output with --help', async (t) => {
   assert.deepEqual(pick(await runCommandLine(t, [])), { code: 2, out: '', err: programHelp(commands) });
@@ -41,7 +42,7 @@ test('an unknown command, option or argument is refused with the nearest known o
     [['serv'], /unknown command "serv"; did you mean "serve"\?/u],
     [['--config', 'x'], /unknown option "--config"/u],
     [['constructor'], /unknown command "constructor"/u],
-    [['audit'], /audit is the first word of several commands: audit list, audit verify\n/u],
+    [['audit'], /audit is the first word of several commands: audit list, audit show, audit verify\n/u],
     [['serve', '--confg', 'x'], /serve: unknown option --confg; did you mean "--config"\?\nUsage: /u],
     [['serve', '-c', 'x'], /unknown option -c/u],
     [['serve', '--constructor'], /unknown option --constructor/u],
@@ -132,19 +133,25 @@ test('check-config prints ok or every problem, and warnings do not change the ex
   assert.match(missing.err, /there is no none\.yaml\n/u);
 });
 
-const catalogue: StoredCatalogue = {
-  import: async () => ({ imported: 0, replaced: 0 }),
-  export: async function* () {},
-};
 const audit: AuditReader = {
   list: async () => ({ list: [] }),
-  verify: async () => ({ problems: [], chains: 0, records: 0, checkpoints: 0, from: undefined, to: undefined, next: undefined }),
+  body: async () => undefined,
+  verify: async () => ({
+    problems: [],
+    lost: [],
+    chains: 0,
+    records: 0,
+    checkpoints: 0,
+    from: undefined,
+    to: undefined,
+    next: undefined,
+  }),
 };
 
 test('every command with a configuration takes FILE, --config FILE, or gateway.yaml by default', async (t) => {
-  for (const words of [['check-config'], ['serve'], ['audit', 'list'], ['audit', 'verify'], ['export']]) {
+  for (const words of [['check-config'], ['serve'], ['audit', 'verify']]) {
     for (const name of ['my.yaml', 'gateway.yaml']) {
-      const given = { files: { [name]: configuration }, catalogue, audit };
+      const given = { files: { [name]: configuration }, audit };
       for (const more of [[name], ['--config', name], ...(name === 'my.yaml' ? [] : [[]])]) {
         const { code, err } = await runCommandLine(t, [...words, ...more], given);
         assert.equal(code, 0, `${[...words, ...more].join(' ')}: ${err}`);
@@ -153,7 +160,7 @@ test('every command with a configuration takes FILE, --config FILE, or gateway.y
   }
 });
 
-test('audit, import and export need no secret, no certificate and no valid key outside the store', async (t) => {
+test('audit verify needs no secret, no certificate and no valid key outside the store', async (t) => {
   const files = {
     'gateway.yaml': [
       'server: { tls: { certFile: none.pem, keyFile: none.pem } }',
@@ -161,18 +168,15 @@ test('audit, import and export need no secret, no certificate and no valid key o
       'outbound: { timeouts: { total: 40s }, unknownKey: 1 }',
       'adapters: [{ name: a, kind: nso, auth: { type: bearer, token: { env: NOT_SET } }, timeouts: { total: 50s } }]',
     ].join('\n'),
-    'a.ndjson': '',
   };
-  for (const words of [['audit', 'list'], ['audit', 'verify'], ['export'], ['import', 'a.ndjson']]) {
-    const given = { files, catalogue, audit, env: { STORE_URL: 'sqlite:./my.db' } };
-    const { code, err, opened, cwd } = await runCommandLine(t, words, given);
-    assert.equal(code, 0, `${words.join(' ')}: ${err}`);
-    assert.deepEqual(opened?.store, { kind: 'sqlite', file: join(cwd, 'my.db') });
-    assert.deepEqual([opened?.outbound.timeouts.total, opened?.adapters[0]?.timeouts.total], [40_000, 50_000]);
-    const { code: refused, err: why } = await runCommandLine(t, words, { ...given, env: {} });
-    assert.equal(refused, 1);
-    assert.match(why, /^gateway\.yaml:2:\d+: store\.url\.env: the environment variable STORE_URL is not set/u);
-  }
+  const given = { files, audit, env: { STORE_URL: 'sqlite:./my.db' } };
+  const { code, err, opened, cwd } = await runCommandLine(t, ['audit', 'verify'], given);
+  assert.equal(code, 0, err);
+  assert.deepEqual(opened?.store, { kind: 'sqlite', file: join(cwd, 'my.db'), startTimeout: 60_000 });
+  assert.deepEqual([opened?.outbound.timeouts.total, opened?.adapters[0]?.timeouts.total], [40_000, 50_000]);
+  const { code: refused, err: why } = await runCommandLine(t, ['audit', 'verify'], { ...given, env: {} });
+  assert.equal(refused, 1);
+  assert.match(why, /^gateway\.yaml:2:\d+: store\.url\.env: the environment variable STORE_URL is not set/u);
   assert.equal((await runCommandLine(t, ['serve'], { files })).code, 1);
 });
 
@@ -251,24 +255,19 @@ test('check-workflow prints ok or every problem of each file, and warnings do no
   };
   const good = await runCommandLine(t, ['check-workflow', 'good.yaml', 'good.json'], { files });
   assert.deepEqual([good.code, good.out], [0, 'good.yaml: ok\ngood.json: ok\n']);
-  assert.match(good.err, /^good\.yaml:4:20: \/do\/0\/first\/set\/text: has \$\{ \} within a longer text.* \(warning\)\n$/u);
+  assert.match(
+    good.err,
+    /^good\.yaml:4:20: \/do\/0\/first\/set\/text: has \$\{ \} within a longer text.* \(warning\)\n {10}set: \{ text: .*\n {23}\^\n$/u,
+  );
 
   const bad = await runCommandLine(t, ['check-workflow', 'bad.yaml', 'none.yaml', 'good.json'], { files });
   assert.deepEqual([bad.code, bad.out], [1, 'good.json: ok\n']);
   assert.match(bad.err, /^bad\.yaml:4:17: \/do\/0\/first\/set\/a: calls "c", which is no function of jq/u);
-  assert.match(bad.err, /\nbad\.yaml:5:7: \/do\/0\/first\/them: is unknown here; did you mean "then"\?\n/u);
-  assert.match(bad.err, /\nnone\.yaml:1:1: the file .*none\.yaml does not exist\n$/u);
-});
-
-test('docs/reference/command-line.md contains the help of every command, and no other help', async () => {
-  const page = await readFile(new URL('../../docs/reference/command-line.md', import.meta.url), 'utf8');
-  const printed = [...page.matchAll(/^```text\n([\s\S]*?)^```$/gmu)].map(([, text]) => text);
-  assert.deepEqual(printed, [programHelp(commands), ...commands.map(commandHelp)]);
-  const headings = [...page.matchAll(/^## (.*)$/gmu)].map(([, heading]) => heading);
-  assert.deepEqual(
-    headings,
-    commands.map(({ name }) => name),
+  assert.match(
+    bad.err,
+    /\nbad\.yaml:5:7: \/do\/0\/first\/them: is unknown here; did you mean "then"\?\n {10}them: end\n {10}\^\n/u,
   );
+  assert.match(bad.err, /\nnone\.yaml:1:1: the file .*none\.yaml does not exist\n$/u);
 });
 
 function pick({ code, out, err }: CliRun): Pick<CliRun, 'code' | 'out' | 'err'> {
@@ -309,4 +308,21 @@ test('demo refuses a password that a login would refuse', async (t) => {
   const { code, err, demonstrated } = await runCommandLine(t, ['demo'], { env: { GATEWAY_ADMIN_PASSWORD: 'x'.repeat(1025) } });
   assert.deepEqual([code, demonstrated], [1, []]);
   assert.match(err, /GATEWAY_ADMIN_PASSWORD is longer than 1024 bytes/u);
+});
+
+test('mcp-config prints JSON for each client, with the address of the gateway and without a token', async (t) => {
+  const env = { GATEWAY_URL: 'https://gateway.example.net/base/', GATEWAY_TOKEN: 'secret-token' };
+  for (const client of ['claude-code', 'claude-desktop', 'vscode', 'cursor']) {
+    const { code, out } = await runCommandLine(t, ['mcp-config', '--client', client], { env });
+    assert.equal(code, 0);
+    assert.match(JSON.stringify(JSON.parse(out)), /"https:\/\/gateway\.example\.net\/base\/mcp"/u, client);
+    assert.doesNotMatch(out, /secret-token/u);
+  }
+  const all = await runCommandLine(t, ['mcp-config', '--url', 'http://127.0.0.1:3000']);
+  assert.deepEqual(
+    [...all.out.matchAll(/^# ([^:]+):/gmu)].map(([, title]) => title),
+    ['Claude Code', 'Claude Desktop', 'Visual Studio Code', 'Cursor'],
+  );
+  assert.equal((await runCommandLine(t, ['mcp-config', '--url', 'gateway'])).code, 2);
+  assert.equal((await runCommandLine(t, ['mcp-config', '--client', 'emacs'])).code, 2);
 });

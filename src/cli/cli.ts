@@ -1,30 +1,59 @@
-import { hashPassword } from '#access/password-hash.ts';
+import { hashPassword } from '#access/passwords/password-hash.ts';
 import { packageVersion } from '#base/package-version.ts';
-import { didYouMean } from '#yaml/nearest.ts';
-import { parseArguments } from './arguments.ts';
+import { didYouMean } from '#yaml/wording.ts';
 import type { Command, CommandContext } from './command.ts';
-import { accessExplain } from './commands/access-explain.ts';
-import { approvalGrant, approvalReject } from './commands/approval-decide.ts';
-import { approvalList } from './commands/approval-list.ts';
-import { approvalShow } from './commands/approval-show.ts';
-import { auditList } from './commands/audit-list.ts';
-import { auditVerify } from './commands/audit-verify.ts';
-import { automationExport } from './commands/automation-export.ts';
-import { automationImport } from './commands/automation-import.ts';
-import { automationTake } from './commands/automation-take.ts';
-import { configCheck } from './commands/config-check.ts';
-import { configInit } from './commands/config-init.ts';
-import { demoRun } from './commands/demo-run.ts';
-import { gatewayServe } from './commands/gateway-serve.ts';
-import { passwordHash } from './commands/password-hash.ts';
-import { runCancel } from './commands/run-cancel.ts';
-import { runList } from './commands/run-list.ts';
-import { runShow } from './commands/run-show.ts';
-import { runStart } from './commands/run-start.ts';
-import { workflowCheck } from './commands/workflow-check.ts';
-import { workflowTake } from './commands/workflow-take.ts';
-import { commandHelp, program, programHelp, usage } from './help.ts';
+import { parseArguments } from './command-arguments.ts';
+import { automationCreate } from './commands/automations/automation-create.ts';
+import { automationDelete } from './commands/automations/automation-delete.ts';
+import { automationList } from './commands/automations/automation-list.ts';
+import { automationPause, automationResume } from './commands/automations/automation-pause.ts';
+import { automationSet } from './commands/automations/automation-set.ts';
+import { automationShow } from './commands/automations/automation-show.ts';
+import { automationTake } from './commands/automations/automation-take.ts';
+import { accessExplain } from './commands/catalogue/access-explain.ts';
+import { catalogueExport } from './commands/catalogue/catalogue-export.ts';
+import { catalogueImport } from './commands/catalogue/catalogue-import.ts';
+import { formDelete } from './commands/forms/form-delete.ts';
+import { formList } from './commands/forms/form-list.ts';
+import { formPut } from './commands/forms/form-put.ts';
+import { formShow } from './commands/forms/form-show.ts';
+import { auditVerify } from './commands/offline/audit-verify.ts';
+import { backupCommand } from './commands/offline/backup.ts';
+import { configCheck } from './commands/offline/config-check.ts';
+import { configInit } from './commands/offline/config-init.ts';
+import { demoRun } from './commands/offline/demo-run.ts';
+import { doctor } from './commands/offline/doctor.ts';
+import { gatewayServe } from './commands/offline/gateway-serve.ts';
+import { passwordHash } from './commands/offline/hash-password.ts';
+import { healthCheck } from './commands/offline/health-check.ts';
+import { markCommand } from './commands/offline/mark-restored.ts';
+import { mcpConfig } from './commands/offline/mcp-config.ts';
+import { restoreCommand } from './commands/offline/restore.ts';
+import { shellCompletion } from './commands/offline/shell-completion.ts';
+import { workflowCheck } from './commands/offline/workflow-check.ts';
+import { approvalGrant, approvalReject } from './commands/records/approval-decide.ts';
+import { approvalList } from './commands/records/approval-list.ts';
+import { approvalShow } from './commands/records/approval-show.ts';
+import { auditList } from './commands/records/audit-list.ts';
+import { auditShow } from './commands/records/audit-show.ts';
+import { statisticsList } from './commands/records/statistics-list.ts';
+import { runDecide } from './commands/runs/run-decide.ts';
+import { runItems } from './commands/runs/run-items.ts';
+import { runList } from './commands/runs/run-list.ts';
+import { runRelease } from './commands/runs/run-release.ts';
+import { runRerun } from './commands/runs/run-rerun.ts';
+import { runShow } from './commands/runs/run-show.ts';
+import { runStart } from './commands/runs/run-start.ts';
+import { runCancel, runResume, runSuspend } from './commands/runs/run-steering.ts';
+import { workflowDelete } from './commands/workflows/workflow-delete.ts';
+import { workflowDiff } from './commands/workflows/workflow-diff.ts';
+import { workflowList } from './commands/workflows/workflow-list.ts';
+import { workflowPut } from './commands/workflows/workflow-put.ts';
+import { workflowShow } from './commands/workflows/workflow-show.ts';
+import { workflowTake } from './commands/workflows/workflow-take.ts';
+import { workflowTry } from './commands/workflows/workflow-try.ts';
 import { OutputFailed, print } from './output.ts';
+import { commandHelp, program, programHelp, usage } from './texts/help.ts';
 
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
@@ -32,23 +61,55 @@ export const commands: readonly Command[] = [
   configInit,
   demoRun,
   configCheck,
-  accessExplain,
+  doctor,
+  healthCheck,
+  backupCommand,
+  restoreCommand,
+  markCommand,
   workflowCheck,
   passwordHash,
-  automationImport,
-  automationExport,
-  automationTake,
+  mcpConfig,
+  shellCompletion(() => commands),
+  workflowList,
+  workflowShow,
+  workflowPut,
+  workflowTry,
+  workflowDiff,
   workflowTake,
+  workflowDelete,
+  automationList,
+  automationShow,
+  automationCreate,
+  automationSet,
+  automationPause,
+  automationResume,
+  automationTake,
+  automationDelete,
+  formList,
+  formShow,
+  formPut,
+  formDelete,
   runStart,
   runList,
   runShow,
+  runItems,
   runCancel,
+  runSuspend,
+  runResume,
+  runRerun,
+  runDecide,
+  runRelease,
   approvalList,
   approvalShow,
   approvalGrant,
   approvalReject,
   auditList,
+  auditShow,
   auditVerify,
+  statisticsList,
+  catalogueImport,
+  catalogueExport,
+  accessExplain,
 ];
 
 const wrongUsage = 2;

@@ -1,9 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
-import type { AskedPrincipal } from '#access/asked-principal.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { Config } from '#config/config.ts';
-import type { LoadedConfig } from '#config/load-config.ts';
-import type { StoredConfig } from '#config/stored-config.ts';
+import type { Finding } from '#config/finding.ts';
+import type { LoadedConfig, StoredConfig } from '#config/load-config.ts';
 
 /** What commands need from outside, so that no command touches `process`. */
 export interface CommandContext {
@@ -31,73 +30,24 @@ export interface CommandContext {
   readonly hashPassword: (password: string) => Promise<string>;
   /** Opens the audit log of the configured store, and closes it when `work` ends. */
   readonly withAudit: <T>(config: StoredConfig, work: (audit: AuditReader) => Promise<T>) => Promise<T>;
-  /**
-   * Opens the catalogue of the configured store, and closes it when `work` ends. `read` needs a store that exists. Rejects with a
-   * GatewayError if the store cannot be opened.
-   */
-  readonly withCatalogue: <T>(
-    config: StoredConfig,
-    use: 'read' | 'write',
-    work: (catalogue: StoredCatalogue) => Promise<T>,
-  ) => Promise<T>;
-  /** Asks the decision about a call under the rules of a configuration. Nothing is sent, and no store is opened. */
-  readonly explain: (config: Config, question: ExplainQuestion) => Promise<ExplainAnswer>;
+  /** What commands do with the store and the machine of a gateway. Loaded when a command needs it. */
+  readonly maintenance: () => Promise<Maintenance>;
   /** The first SIGINT or SIGTERM during `work` aborts its signal; a second one ends the process. */
   readonly untilInterrupted: <T>(work: (interruption: AbortSignal) => Promise<T>) => Promise<T>;
 }
 
-/** A question about a call; texts as they were typed. */
-export interface ExplainQuestion extends AskedPrincipal {
-  readonly route: string;
-  readonly adapter?: string | undefined;
-  readonly method?: string | undefined;
-  readonly path?: string | undefined;
-  readonly via?: string | undefined;
-  /** The text of a workflow document. */
-  readonly workflow?: string | undefined;
-}
-
-export type ExplainAnswer =
-  /** `keys`: the key paths of the configuration that led to the answer. */
-  | {
-      readonly allowed: boolean;
-      readonly rule: string;
-      readonly reason: string;
-      readonly approvals: readonly string[];
-      readonly keys: readonly string[];
-    }
-  /** `pointer`: a member of the question (RFC 6901). */
-  | { readonly problems: readonly { readonly pointer: string; readonly detail: string }[] };
-
-/** The automation catalogue of a store, without a running gateway. Everyone with access to the store may do everything. */
-export interface StoredCatalogue {
-  /**
-   * Imports NDJSON in transactions of 20,000 documents, each all or nothing. Rejects with a GatewayError, which names bad lines with pointers
-   * `/LINE/field`, or with an error of `source`. If `interruption` is aborted before the end, rejects with its reason.
-   */
-  import(
-    source: AsyncIterable<Buffer>,
-    options: ImportOptions,
-  ): Promise<{ readonly imported: number; readonly replaced: number }>;
-  /** Every document of a snapshot as a line of JSON without its newline, in groups. */
-  export(): AsyncIterable<readonly string[]>;
-}
-
-interface ImportOptions {
-  readonly interruption: AbortSignal;
-  /** Called often. */
-  readonly onProgress: (progress: ImportProgress) => void;
-  /** Called after each transaction, with its last line: what it has stays, also where the import fails later. */
-  readonly onStored: (line: number) => void;
-}
-
-/** The progress of an import. All lines of a transaction are read and checked before its first document is written. */
-export interface ImportProgress {
-  readonly step: 'reading' | 'writing';
-  /** Lines read or documents written. */
-  readonly lines: number;
-  /** Bytes read. */
-  readonly bytes: number;
+/** Every function rejects with a GatewayError whose message is for the operator. */
+export interface Maintenance {
+  /** Writes a backup of a SQLite store to a new file. */
+  backUp(config: StoredConfig, target: string): Promise<{ readonly size: number }>;
+  /** Makes the SQLite store of the configuration from a backup. `madeAt`: milliseconds since the epoch. */
+  restore(config: StoredConfig, file: string): Promise<{ readonly version: string; readonly madeAt: number }>;
+  /** Marks a PostgreSQL store as restored from a backup. */
+  markRestored(config: StoredConfig): Promise<void>;
+  /** Asks the gateway at this address whether it is well. Resolves with the status of its reply. */
+  checkHealth(url: string): Promise<number>;
+  /** Looks at an installation. `file`: the configuration, absolute. */
+  examine(config: Config, file: string): AsyncIterable<Finding>;
 }
 
 export interface ServeOptions extends LoadedConfig {
@@ -123,6 +73,9 @@ export interface CommandOption {
   /** Empty if the option has no default. */
   readonly default: string;
   readonly meaning: string;
+  /** Other values are refused. */
+  readonly values?: readonly string[];
+  readonly isRequired?: true;
 }
 
 /** One command. Its help and its argument checks are made from this value. */

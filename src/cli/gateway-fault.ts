@@ -1,5 +1,5 @@
 import { systemCode } from '#base/system-code.ts';
-import { visible } from '#base/visible.ts';
+import { visible } from '#base/text/visible.ts';
 import type { GatewayError } from '#client/gateway.ts';
 
 interface Asked {
@@ -19,7 +19,13 @@ export function gatewayFault(error: GatewayError, asked: Asked): string {
   }
   if (error.code === 'unauthenticated') return loginFault(asked);
   const words = error.status === 403 ? `${asked.who} may not do this: ${error.message}` : error.message;
-  return problemLines(words, error.problem?.errors ?? []);
+  return problemLines(words, error);
+}
+
+/** Whether every problem is one of a query parameter, which an option gave. */
+export function isAboutOptions({ problem }: GatewayError): boolean {
+  const errors = problem?.errors ?? [];
+  return errors.length > 0 && errors.every(({ pointer }) => pointer.startsWith('?'));
 }
 
 /** Whether no connection could be made, so that nothing was sent. */
@@ -60,9 +66,9 @@ function causeOf({ cause }: GatewayError): { readonly code: string; readonly mes
   return { code, message: (inner instanceof Error && inner.message) || code };
 }
 
-function problemLines(words: string, errors: readonly { readonly pointer: string; readonly detail: string }[]): string {
-  const isAboutOptions = errors.length > 0 && errors.every(({ pointer }) => pointer.startsWith('?'));
-  if (isAboutOptions) return errors.map(({ pointer, detail }) => visible(`--${pointer.slice(1)} ${detail}`)).join('\n');
+function problemLines(words: string, error: GatewayError): string {
+  const errors = error.problem?.errors ?? [];
+  if (isAboutOptions(error)) return errors.map(({ pointer, detail }) => visible(`--${pointer.slice(1)} ${detail}`)).join('\n');
   const [first, second] = errors;
   // The words may have the only problem already.
   if (first === undefined || (second === undefined && words.includes(first.detail))) return visible(words);

@@ -1,12 +1,12 @@
 import { packageVersion } from '#base/package-version.ts';
-import { visible } from '#base/visible.ts';
+import { visible } from '#base/text/visible.ts';
 import { type Credentials, createGateway, type Gateway, GatewayError, type Reply } from '#client/gateway.ts';
-import { parseExact } from '#json/exact-json.ts';
+import { parseExact } from '#json/parse-json.ts';
 import { askPasswords } from './ask-passwords.ts';
 import type { CommandContext, CommandOption, GivenArguments } from './command.ts';
-import { gatewayFault } from './gateway-fault.ts';
-import { program } from './help.ts';
+import { gatewayFault, isAboutOptions } from './gateway-fault.ts';
 import { OutputFailed } from './output.ts';
+import { program } from './texts/help.ts';
 
 /** The options of every command that asks a running gateway. */
 export const gatewayOptions = {
@@ -20,12 +20,23 @@ export const loginWords: readonly string[] = [
   'with a token in GATEWAY_TOKEN. Without a password a terminal asks for it.',
 ];
 
-/** Ends a command with exit code 1. The message is for the terminal: a clause without the name of the command. */
-export class CommandFailed extends Error {}
+/** Ends a command. The message is for the terminal: a clause without the name of the command. */
+export class CommandFailed extends Error {
+  readonly exitCode: 1 | 2;
+
+  constructor(message: string, exitCode: 1 | 2 = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
 
 /** The client of a running gateway, with the login of the person who typed the command. */
 export interface GatewaySession {
+  readonly context: CommandContext;
+  readonly given: GivenArguments;
   readonly gateway: Gateway;
+  /** Writes a clause to standard error, after the name of the command. */
+  readonly complain: (message: string) => void;
   /** What a failure of the client means for that person: a clause. */
   readonly wordsFor: (error: GatewayError) => string;
   /** The address of a page of the console. */
@@ -51,11 +62,12 @@ export async function withSession(
   const wordsFor = (error: GatewayError): string => gatewayFault(error, { url, ...login });
   try {
     const consoleLink = (page: string): string => `${url.origin}${url.pathname.replace(/\/$/u, '')}/console/${page}`;
-    return await work({ gateway: await gatewayAt(url, login.credentials), wordsFor, consoleLink });
+    const gateway = await gatewayAt(url, login.credentials);
+    return await work({ context, given, gateway, complain, wordsFor, consoleLink });
   } catch (error) {
     if (error instanceof OutputFailed && error.readerLeft) return 0;
     complain(failureWords(error, wordsFor));
-    return 1;
+    return exitCodeOf(error);
   }
 }
 
@@ -64,6 +76,12 @@ function failureWords(error: unknown, wordsFor: GatewaySession['wordsFor']): str
   if (error instanceof GatewayError) return wordsFor(error);
   if (error instanceof CommandFailed || error instanceof OutputFailed) return error.message;
   throw error;
+}
+
+/** 2 where what was typed is wrong. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof GatewayError) return isAboutOptions(error) ? 2 : 1;
+  return error instanceof CommandFailed ? error.exitCode : 1;
 }
 
 /** The client of the gateway at an address. */

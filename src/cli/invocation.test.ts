@@ -28,12 +28,13 @@ test('an invocation through PATH or npx is the name of the program', () => {
   assert.equal(invocationOf({ ...started, env: { ...env, npm_command: 'exec' } }), 'npx orchestration-gateway');
 });
 
-test('an invocation through a script of npm names the Node that npm found first', (t) => {
+test('an invocation through a script of npm is that of npx, which finds the Node of the checkout', (t) => {
   const cwd = mkdtempSync(join(tmpdir(), 'invocation-'));
   t.after(() => rmSync(cwd, { recursive: true }));
-  mkdirSync(join(cwd, 'node_modules/.bin'), { recursive: true });
-  writeFileSync(join(cwd, 'node_modules/.bin/node'), '');
-  const env = { PATH: `${join(cwd, 'node_modules/.bin')}:/usr/bin`, npm_command: 'start' };
+  mkdirSync(join(cwd, 'src'));
+  writeFileSync(join(cwd, 'src/launcher.cjs'), '');
+  const env = { PATH: '/usr/bin', npm_command: 'start' };
   const started = { argv0: 'node', script: join(cwd, 'src/main.ts'), cwd, env };
-  assert.equal(invocationOf(started), 'node_modules/.bin/node src/main.ts');
+  assert.equal(invocationOf(started), 'npx orchestration-gateway');
+  assert.equal(invocationOf({ ...started, argv0: '/opt/node' }), '/opt/node src/main.ts');
 });

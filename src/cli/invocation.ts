@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, delimiter, dirname, join, relative } from 'node:path';
-import { shellQuoted } from '#base/shell-quoted.ts';
-import { program } from './help.ts';
+import { shellQuoted } from '#base/text/shell-quoted.ts';
+import { program } from './texts/help.ts';
 
 interface Started {
   /** `process.argv0`: the executable as it was written, such as `node` or `node_modules/.bin/node`. */
@@ -19,10 +19,14 @@ export function invocationOf({ argv0, script, env, cwd }: Started): string {
     if (env['npm_command'] === 'exec') return `npx ${program}`;
     return folders.includes(dirname(script)) ? program : shellWord(shortened(script, cwd));
   }
-  // npm puts the Node of this folder in front of PATH, for its scripts only. The shell has perhaps another one.
-  const inNpm = env['npm_command'] !== undefined && !argv0.includes('/');
-  const found = inNpm ? folders.map((folder) => join(folder, argv0)).find((file) => existsSync(file)) : undefined;
-  return [found === undefined ? argv0 : shortened(found, cwd), shortened(script, cwd)].map(shellWord).join(' ');
+  // npm puts the Node.js of this folder in front of PATH for its scripts only. The shell has perhaps another one, and `npx` finds the right one.
+  if (env['npm_command'] !== undefined && !argv0.includes('/') && isCheckout(script, cwd)) return `npx ${program}`;
+  return [argv0, shortened(script, cwd)].map(shellWord).join(' ');
+}
+
+/** True for the `src/main.ts` of the checkout that is the working directory. */
+function isCheckout(script: string, cwd: string): boolean {
+  return dirname(dirname(script)) === cwd && existsSync(join(cwd, 'src', 'launcher.cjs'));
 }
 
 /** A file inside the working directory by its relative name. */

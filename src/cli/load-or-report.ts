@@ -1,10 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { systemCode } from '#base/system-code.ts';
-import { ConfigError, formatConfigProblem } from '#config/config-problem.ts';
-import type { LoadOptions } from '#config/load-config.ts';
+import { ConfigError, formatConfigProblem, type LoadOptions } from '#config/load-config.ts';
 import type { CommandContext } from './command.ts';
-import { program } from './help.ts';
+import { program } from './texts/help.ts';
 
 interface Loading<Loaded> {
   readonly context: CommandContext;

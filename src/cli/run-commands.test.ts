@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
-import { closedPort } from '../../test/support/far-sides/far-side.ts';
 import { type CliRun, runCommandLine } from '../../test/support/gateway/run-command-line.ts';
+import { closedPort } from '../../test/support/upstreams/upstream.ts';
 
 const id = '019ab2c4-5f60-7d31-8a52-6c1f0e9b7d24';
 const automation = { _id: '65f0c2a1b4d3e2f1a0b9c8d7', name: 'Check \u001b[31mred' };
@@ -77,7 +77,7 @@ function said(t: TestContext, { url }: { readonly url: string }, argv: readonly 
   return runCommandLine(t, argv, { env: { ...login, GATEWAY_URL: url }, ...given });
 }
 
-test('run --follow prints each task that ended and the output, without control characters of far sides', async (t) => {
+test('run --follow prints each task that ended and the output, without control characters of upstreams', async (t) => {
   const error = { type: 'https://example.net/errors/broken', status: 502, detail: '\u001b]0;title\u0007\u202eevil\n' };
   const gateway = await fakeGateway(t, {
     [`GET /runs/${id}/events`]: (_request, response) => {
@@ -391,6 +391,7 @@ test('runs show prints the run, its tasks and what people have to decide', async
       attempt: 1,
       status: 'suspended',
       begin: '2026-03-01T22:00:00.110Z',
+      decisions: [{ as: 'again', principal: 'bob', at: '2026-03-01T22:04:00.000Z', reason: 'nothing\u0007 there' }],
       error: unknown,
     },
   ];
@@ -400,18 +401,20 @@ test('runs show prints the run, its tasks and what people have to decide', async
   });
   const { out } = await said(t, gateway, ['runs', 'show', id]);
   assert.deepEqual(out.split('\n'), [
-    `run        ${id}`,
-    'status     suspended',
-    'workflow   lab.sync 1.0.0',
-    `automation ${automation._id}`,
-    'started    2026-03-01T22:00:00.010Z by ann',
-    'input      {"device":"ce0\\u0007"}',
+    `run         ${id}`,
+    'status      suspended',
+    'workflow    lab.sync 1.0.0',
+    `automation  ${automation._id}`,
+    'started     2026-03-01T22:00:00.010Z by ann',
+    'input       {"device":"ce0\\u0007"}',
     '',
     'ID  BEGIN    STATUS     TASK  ERROR',
     '1   0.100 s  suspended  push  outcome-unknown (504): It left.',
     '',
-    'It is unknown whether these calls happened. Find out, and decide as admin: "done", "failed" or "again".',
-    `  POST /runs/${id}/resume {"task":"1","as":"done","reason":"…"}  for push`,
+    '2026-03-01T22:04:00.000Z bob: again 1 (push): nothing\\u0007 there',
+    '',
+    'It is unknown whether these calls happened. Find out, and decide: done, failed or again.',
+    `  npx orchestration-gateway runs decide ${id} --task 1 --as done --reason '…'  (push)`,
     '',
   ]);
   const json = await said(t, gateway, ['runs', 'show', id, '--json']);

@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { visible } from '#base/visible.ts';
-import { readRegularFile } from '#config/regular-file.ts';
+import { visible } from '#base/text/visible.ts';
+import { readRegularFile } from '#config/shapes/regular-file.ts';
 import { locate } from '#yaml/located.ts';
-import { excessOf } from '#yaml/yaml-limits.ts';
-import { parseYaml } from '#yaml/yaml-text.ts';
+import { excessOf, parseYaml } from '#yaml/yaml-text.ts';
 import type { CommandContext } from './command.ts';
 import { CommandFailed } from './gateway-session.ts';
 
@@ -12,13 +11,18 @@ import { CommandFailed } from './gateway-session.ts';
 const inputLimit = 1024 ** 2;
 
 /**
- * The input of a run as JSON text, from a file of YAML or JSON (`-`: standard input). Numbers keep their digits. Rejects with a
- * CommandFailed that names each fault with its line and column.
+ * The object in a file of YAML or JSON (`-`: standard input) as JSON text; undefined for an empty name. Numbers keep their digits. Rejects
+ * with a CommandFailed that names each fault with its line and column.
  */
-export async function readRunInput({ stdin, cwd }: Pick<CommandContext, 'stdin' | 'cwd'>, file: string): Promise<string> {
+export async function readRunInput(
+  { stdin, cwd }: Pick<CommandContext, 'stdin' | 'cwd'>,
+  file: string,
+  what = 'input',
+): Promise<string | undefined> {
+  if (file === '') return undefined;
   const name = file === '-' ? '<stdin>' : visible(file);
   const read = file === '-' ? await readStream(stdin) : await readRegularFile(resolve(cwd, file), inputLimit);
-  if ('fault' in read) throw new CommandFailed(`the input ${visible(read.fault)}`);
+  if ('fault' in read) throw new CommandFailed(`the ${what} ${visible(read.fault)}`);
   const excess = excessOf(read.text);
   if (excess !== undefined) throw new CommandFailed(`${name}: ${excess.message}`);
   const yaml = parseYaml(read.text);
@@ -30,9 +34,9 @@ export async function readRunInput({ stdin, cwd }: Pick<CommandContext, 'stdin' 
   const wrong = (yaml.faults.length > 0 ? yaml.faults : located).map(
     ({ line, column, message }) => `${name}:${line}:${column}: ${visible(message)}`,
   );
-  if (wrong.length > 0) throw new CommandFailed(`the input cannot be used\n${wrong.slice(0, 20).join('\n')}`);
+  if (wrong.length > 0) throw new CommandFailed(`the ${what} cannot be used\n${wrong.slice(0, 20).join('\n')}`);
   if (root.kind !== 'object')
-    throw new CommandFailed(`${name} has no object; the input of a run is an object, such as {"device": "ce0"}`);
+    throw new CommandFailed(`${name} has no object; the ${what} is an object, such as {"device": "ce0"}`);
   return root.json;
 }
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { temporaryFile } from '../../test/support/temporary-file.ts';
-import { ConfigError } from './config-problem.ts';
-import { type LoadedConfig, loadConfig } from './load-config.ts';
+import { ConfigError, type LoadedConfig, loadConfig } from './load-config.ts';
 
 const hash = `$argon2id$v=19$m=8192,t=1,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
@@ -50,9 +49,21 @@ test('an entrance, a time or a word that an approval rule cannot have is a probl
       'when: { from: 2999-12-20T00:00:00Z, until: 2999-12-20T01:00:00+02:00 }',
       /^4 approvals\[0\]\.when\.until: is not after from, so the times match nothing$/u,
     ],
+    ['covers: batches', /^4 approvals\[0\]\.covers: "batches" is unknown here; write one of call(?:,| and) batch/u],
+    ['covers: true', /^4 approvals\[0\]\.covers: /u],
+    [
+      'when: { via: [http, mcp] }, covers: batch',
+      /^4 approvals\[0\]\.when\.via: leaves out run, so the rule matches no call of a batch; add run, or leave covers out$/u,
+    ],
     ['selfApproval: writers', /^4 approvals\[0\]\.selfApproval: .*true or false without quotes, or authors/u],
   ] as const)
     assert.match(await problem(load(t, rule)), expected, rule);
+});
+
+test('a rule covers a call unless it says batch, and one for batches is for calls of runs', async (t) => {
+  assert.equal((await load(t, 'count: 1')).config.approvals[0]?.covers, 'call');
+  for (const when of ['{}', '{ via: [run] }', '{ via: [http, run] }', '{ methods: [PUT], paths: ["**/act"] }'])
+    assert.equal((await load(t, `when: ${when}, covers: batch`)).config.approvals[0]?.covers, 'batch', when);
 });
 
 test('an approval rule whose time has passed gets a warning', async (t) => {

@@ -3,17 +3,26 @@ interface TemplateOptions {
   readonly adminPasswordHash: string;
   /** How this program is called. */
   readonly program?: string;
+  /** Default: a file next to the configuration. */
+  readonly storeUrl?: string | undefined;
 }
+
+const usualStore = 'sqlite:./data/gateway.db';
 
 /**
  * The commented configuration that `init` writes, also in gateway.example.yaml: every key with its default.
  * Prose begins with "# " and a letter. Any other line with # in its first column is a setting; deleting the # turns the setting on.
  */
-export function configTemplate({ adminPasswordHash, program = 'orchestration-gateway' }: TemplateOptions): string {
+export function configTemplate({
+  adminPasswordHash,
+  program = 'orchestration-gateway',
+  storeUrl = usualStore,
+}: TemplateOptions): string {
   return [
     head(program),
     server,
-    store,
+    store.replace(usualStore, storeUrl),
+    vault,
     access(adminPasswordHash, program),
     outbound,
     adapters,
@@ -21,6 +30,7 @@ export function configTemplate({ adminPasswordHash, program = 'orchestration-gat
     automations,
     approvals,
     notifications,
+    mcp,
   ].join('\n');
 }
 
@@ -31,7 +41,8 @@ function head(program: string): string {
 # A line that begins with # and a key is a setting that is off. The value is the default, if the key has a default.
 # Delete the # to turn the setting on. Relative paths start at the directory of this file.
 # Durations have the form 500ms, 30s, 5m, 1h or 90d; sizes have the form 64KiB, 10MiB or 1GiB.
-# A secret (password, token) is { env: NAME } or { file: PATH }. Plain text works too, with a warning at every start.
+# A secret (password, token) is { env: NAME }, { file: PATH }, or another source that the reference names.
+# Plain text works too, with a warning at every start.
 `;
 }
 
@@ -44,13 +55,22 @@ const server = `server:
 #  console: true # false: the gateway serves no web console
 #  trustedProxies: [] # addresses or CIDRs of proxies whose X-Forwarded-For the gateway trusts
 #  publicUrl: https://gateway.example.net # where callers reach the gateway, if a proxy that ends TLS is in front
+#  drain: 30s # how long calls in flight may take to end after SIGTERM, at most 10m
 #  rateLimit: { calls: 1000, per: 1s } # calls of each principal; without the key there is no limit
 #  logLevel: info # fatal, error, warn, info, debug or trace
 `;
 
 const store = `store:
   # A local file, with the audit log next to it in gateway.audit.db; or postgres://user@host/database for several gateways.
-  url: sqlite:./data/gateway.db
+  url: ${usualStore}
+#  startTimeout: 60s # how long a start waits for a PostgreSQL that does not answer yet, or for another gateway on the SQLite file; 0: it does not
+`;
+
+const vault = `#vault: # secrets from HashiCorp Vault or OpenBao, as { vault: secret/noc/nso, key: password }
+#  url: https://vault.example.net:8200
+#  namespace: network
+#  caFile: ca.pem
+#  auth: { appRole: { roleId: gateway, secretId: { env: VAULT_SECRET_ID } } } # or kubernetes: { role }, or token: { value }
 `;
 
 function access(adminPasswordHash: string, program: string): string {
@@ -127,6 +147,7 @@ const adapters = `# Adapter instances. Their names are in the URLs: POST /orches
 #    allowPaths: { actions: ["**"], queries: ["**"] } # globs: * matches within a segment, ** across segments
 #    denyPaths: { actions: [], queries: [] } # denyPaths has precedence
 #    readActions: ["**/check-sync"] # POST actions that change nothing, so that a run may repeat them
+#    stamp: false # true: changes of configuration name the person, in label and comment of the commit
 #    tls: # with verify: false the gateway accepts any certificate, and logs a warning at every start
 #      { caFile: ca.pem, certFile: client.pem, keyFile: client.key, serverName: nso.example.net, verify: true }
 #    proxy: { url: http://proxy.example.net:3128, username: gateway, password: { env: PROXY_PASSWORD }, resolves: false }
@@ -148,11 +169,29 @@ const adapters = `# Adapter instances. Their names are in the URLs: POST /orches
 #      clientId: gateway
 #      clientSecret: { env: API_TOKEN }
 #      scope: orchestrate
+  # NSO sees the person: each call has a signed assertion of its caller, which deploy/nso/verify-assertion verifies at NSO.
+#  - name: Callers
+#    kind: nso
+#    url: https://nso.example.net:8888
+#    auth:
+#      type: caller
+#      carrier: token # or basic; for kinds restconf and rest bearer
+#      key: { file: nso-assertion.pem } # RSA of 2048 bits or more, or Ed25519
+#      audience: Callers # default: the name of the adapter
+#      users: {} # names at the orchestrator by principal id, e.g. { 'oidc:["https://login.example.net","4711"]': ann }
+#      userClaims: { 'https://login.example.net/realms/network': preferred_username } # the claim of an issuer that is the name
+#      groups: {} # e.g. { 'group:noc': ncsoper, 'role:admin': ncsadmin }; no other group is sent
+#      authors: ["role:admin"] # whose workflows run with all groups of the starter
+#      runs: starter # or owner: in whose name the calls of a run are made
+#      service: { type: basic, username: probe, password: { env: NSO_PASSWORD } } # for probes and the YANG library alone
 `;
 
 const audit = `#audit:
 #  retention: 90d
 #  maxSize: 1GiB # beyond it the gateway deletes the oldest records before retention ends
+#  bodies: changes # or none: whether the gateway keeps what changes sent, masked
+#  bodiesMaxSize: 1GiB # beyond it, and beyond a tenth for one person, the oldest bodies go
+#  mask: [password, passphrase, secret, community, token, key-string] # members with such names are *** in the bodies
 #  key: { env: AUDIT_KEY } # proves approvals; the same on all gateways. Default: a file next to a SQLite store
 #  checkpointFile: checkpoints # signed checkpoints of the audit log; keep them on another machine
 `;
@@ -160,7 +199,9 @@ const audit = `#audit:
 const automations = `#automations:
 #  tasks: 32 # tasks of runs that this gateway does at once; with 0 it does none
 #  retention: 30d # how long the gateway keeps runs that have ended
-#  storePerPerson: 2GiB # what the runs, events and approvals of one person may take of the store
+#  taskData: true # whether the gateway keeps what each task got and gave
+#  storePerPerson: 2GiB # what the runs, events, approvals and documents of one person may take of the store
+#  afterLoss: hold # or continue: runs that were under way when PostgreSQL lost commits
 #  secrets: # for $secrets of workflows: where each may go, and who may write what uses it
 #    ticketToken:
 #      value: { env: TICKET_TOKEN }
@@ -181,6 +222,7 @@ const approvals = `# Calls that people must approve before they leave. An empty 
 #    count: 1 # how many different people must grant
 #    selfApproval: false # authors: who only wrote the automation, the workflow or the form may grant; true: everybody may
 #    expires: 4h # the time in which the call must be granted and made
+#    covers: call # batch: people are asked once for all calls of a batch at one task
 #  - name: freeze
 #    when: { via: [http, run, mcp], from: 2026-12-19T00:00:00+01:00, until: 2027-01-04T00:00:00+01:00 }
 #    approvers: { groups: [change-managers] }
@@ -195,4 +237,13 @@ const notifications = `# Receivers of events, as webhooks that are signed by Sta
 #      - io.serverlessworkflow.workflow.suspended.v1
 #      - orchestration-gateway.adapter.down.v1
 #    secret: { env: WEBHOOK_SECRET } # whsec_ and 24 to 64 bytes in base64
+#    body: '{ summary: .type, source: .source }' # an expression of jq over the event; without it the CloudEvent is the body
+#    headers: { Authorization: { env: PAGER_KEY } }
+`;
+
+const mcp = `# Agents, by the Model Context Protocol.
+#mcp:
+#  enabled: false # true: POST /mcp; docs/guides/agents.md has the configuration of clients
+#  readOnly: true # false: agents may make changes too, as their rights and the approvals let them
+#  metadata: true # false: for clients that ignore their token where a server names issuers
 `;

@@ -1,12 +1,13 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { array, assert as assertProperty, asyncProperty, constantFrom, oneof } from 'fast-check';
-import { anyText } from '#base/any-text.test-support.ts';
-import { ConfigError } from './config-problem.ts';
+import { anyText } from '#base/text/any-text.test-support.ts';
 import { callers, directory, load, only, problemsOf } from './load-config.test-support.ts';
-import { loadConfig } from './load-config.ts';
+import { ConfigError, loadConfig, loadStoredConfig } from './load-config.ts';
 
 test('a file that is too large, not UTF-8, or nested too deeply is refused', async (t) => {
   await only(t, `#${'x'.repeat(1024 ** 2)}\n`, /is larger than 1048576 bytes/u);
@@ -53,6 +54,25 @@ test('repeated keys, tags, other YAML versions and merge keys are refused', asyn
   await only(t, `${callers}server: { host: "a\\uD800" }`, /well-formed Unicode/u);
   await only(t, `${callers}server:\n\tport: 1`, /:5:1: is not valid YAML: a tab/u);
   await only(t, `${callers}server:\n  port: 1\n   host: a`, /:5:9: is not valid YAML: the line below is indented deeper/u);
+});
+
+test('a repeated key is named where it is known or allowed, and not where it may be a misplaced secret', async (t) => {
+  await only(t, `${callers}  persons: { ann: [admin], ann: [admin] }`, /:4:28: access\.persons\.ann: is given twice/u);
+  const problems = await problemsOf(t, `${callers}adapters: [{ name: A, kind: nso, url: "http://a", hunter2, hunter2 }]`);
+  assert.equal(problems.length, 1);
+  assert.match(problems[0] ?? '', /adapters\[0\]: holds an unknown key/u);
+  assert.doesNotMatch(problems.join(), /hunter2/u);
+});
+
+test('a command that opens the store alone ignores the faults of other sections', async (t) => {
+  const cwd = await directory(t);
+  const read = async (text: string) => {
+    await writeFile(join(cwd, 'gateway.yaml'), text);
+    return loadStoredConfig({ file: 'gateway.yaml', env: {}, cwd });
+  };
+  const { config } = await read('access: { users: !x [], users: [] }\nstore: { url: sqlite:a.db }\n');
+  assert.equal(config.store.kind === 'sqlite' && config.store.file, join(cwd, 'a.db'));
+  await assert.rejects(read('store: { url: !x sqlite:a.db }'), /store\.url: carries a YAML tag/u);
 });
 
 test('any text either loads or has problems with a position in the text', async (t) => {

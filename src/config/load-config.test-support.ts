@@ -3,8 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { ConfigError, formatConfigProblem } from './config-problem.ts';
-import { type LoadedConfig, loadConfig } from './load-config.ts';
+import { ConfigError, formatConfigProblem, type LoadedConfig, loadConfig } from './load-config.ts';
 
 export const hash = '$argon2id$v=19$m=19456,t=2,p=1$4HejRiHLPdRxMwXvErdzdg$lItNXzQnuPFeI8MHBPPjAkprBDyM4dr+0j+JUriYZCY';
 export const callers = `access:\n  users:\n    - { username: admin, passwordHash: '${hash}', roles: [admin] }\n`;

@@ -3,9 +3,8 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { ConfigError, formatConfigProblem } from './config-problem.ts';
 import { callers, directory, hash, load, only, problemsOf } from './load-config.test-support.ts';
-import { type LoadedConfig, loadConfig } from './load-config.ts';
+import { ConfigError, formatConfigProblem, type LoadedConfig, loadConfig } from './load-config.ts';
 
 test('every section but access has its documented default', async (t) => {
   const { config, warnings, cwd } = await load(t, callers);
@@ -18,9 +17,10 @@ test('every section but access has its documented default', async (t) => {
       openMetrics: false,
       console: true,
       trustedProxies: [],
+      drain: 30_000,
       logLevel: 'info',
     },
-    store: { kind: 'sqlite', file: join(cwd, 'data/gateway.db') },
+    store: { kind: 'sqlite', file: join(cwd, 'data/gateway.db'), startTimeout: 60_000 },
     access: {
       tokenLifetime: 3_600_000,
       users: [{ username: 'admin', passwordHash: hash, roles: ['admin'], groups: [] }],
@@ -39,10 +39,24 @@ test('every section but access has its documented default', async (t) => {
       redirects: 5,
     },
     adapters: [],
-    audit: { retention: 7_776_000_000, maxSize: 1_073_741_824 },
-    automations: { tasks: 32, retention: 2_592_000_000, storePerPerson: 2_147_483_648, secrets: {} },
+    audit: {
+      retention: 7_776_000_000,
+      maxSize: 1_073_741_824,
+      bodies: 'changes',
+      bodiesMaxSize: 1_073_741_824,
+      mask: ['password', 'passphrase', 'secret', 'community', 'token', 'key-string'],
+    },
+    automations: {
+      tasks: 32,
+      retention: 2_592_000_000,
+      storePerPerson: 2_147_483_648,
+      taskData: true,
+      afterLoss: 'hold',
+      secrets: {},
+    },
     approvals: [],
     notifications: [],
+    mcp: { enabled: false, readOnly: true, metadata: true },
   });
 });
 
@@ -62,6 +76,7 @@ test('an adapter needs a name, a kind and an address; its other keys have the do
       breaker: { failures: 5, openFor: 10_000 },
       allowPaths: { actions: ['**'], queries: ['**'] },
       denyPaths: { actions: [], queries: [] },
+      stamp: false,
     },
   ]);
 });
@@ -129,7 +144,7 @@ adapters:
 test('a file without access, an empty file and a missing file each have a problem that says so', async (t) => {
   await only(t, 'server: {}', /^gateway\.yaml:1:1: access: is required and missing/u);
   await only(t, '# nothing\n', /the file is empty/u);
-  await only(t, 'hello', /^gateway\.yaml:1:1: is text; write a mapping of server, store, access/u);
+  await only(t, 'hello', /^gateway\.yaml:1:1: is text; write a mapping of server, store, vault, access/u);
   await assert.rejects(loadConfig({ file: 'gateway.yaml', env: {}, cwd: await directory(t) }), /gateway\.yaml does not exist/u);
   const cwd = await directory(t);
   await mkdir(join(cwd, 'gateway.yaml'));
@@ -180,9 +195,10 @@ test('a duration or size needs a unit and must be above zero and within its limi
     `${callers}outbound: { timeouts: { dns: 500ms, total: 1h }, responseLimit: 3KiB }\naudit: { retention: 10d, maxSize: 10GiB }`,
   );
   const { timeouts, responseLimit } = config.outbound;
+  const { retention, maxSize } = config.audit;
   assert.deepEqual(
-    [timeouts.dns, timeouts.total, responseLimit, config.audit],
-    [500, 3_600_000, 3072, { retention: 864_000_000, maxSize: 10_737_418_240 }],
+    [timeouts.dns, timeouts.total, responseLimit, retention, maxSize],
+    [500, 3_600_000, 3072, 864_000_000, 10_737_418_240],
   );
   for (const [value, expected] of [
     ['10GB', /audit\.maxSize: "10GB" is no size; write e\.g\. 10MiB/u],
@@ -255,6 +271,22 @@ test('an adapter needs exactly one of url and urls, as plain http or https addre
   );
 });
 
+test('an entry of allowPaths that opens another interface of NSO is a warning', async (t) => {
+  const paths = 'allowPaths: { actions: ["**", mcp/info, /jsonrpc], queries: ["webui/**", "*/x"] }';
+  const yaml = (kind: string): string =>
+    `${callers}adapters:\n  - { name: x, kind: ${kind}, url: "https://nso.example.net", ${paths} }\n`;
+  const warnings = (await load(t, yaml('nso'))).warnings.map(formatConfigProblem);
+  assert.deepEqual(
+    warnings.map((warning) => /(\w+\[\d\]): opens (\w+), another interface of nso/u.exec(warning)?.slice(1)),
+    [
+      ['actions[1]', 'mcp'],
+      ['actions[2]', 'jsonrpc'],
+      ['queries[0]', 'webui'],
+    ],
+  );
+  assert.deepEqual((await load(t, yaml('restconf'))).warnings, []);
+});
+
 test('auth allows the keys of its type and no others', async (t) => {
   const auth = (text: string): string => `${callers}adapters: [{ name: A, kind: nso, url: "http://a", auth: ${text} }]`;
   const env = { P: 'pass word', T: 'abc.def==' };
@@ -293,7 +325,7 @@ test('a secret comes from the environment, from a file without its final newline
   const plain = await load(t, password('c'));
   assert.equal(revealed(plain), 'c');
   assert.deepEqual(plain.warnings.map(formatConfigProblem), [
-    'gateway.yaml:4:96: adapters[0].auth.password: is plain text in the file; write { env: NAME } or { file: PATH }',
+    'gateway.yaml:4:96: adapters[0].auth.password: is plain text in the file; write { env: NAME }, { file: PATH }, { credential: NAME }, { exec: [PROGRAM] } or { vault: PATH, key: NAME }',
   ]);
   for (const variable of ['"$NSO_PW"', '"${NSO_PW}"']) {
     const [warning] = (await load(t, password(variable))).warnings.map(formatConfigProblem);
@@ -308,7 +340,11 @@ test('a secret comes from the environment, from a file without its final newline
   await only(t, password('{ file: p }'), /is not UTF-8 text/u, { files: { p: Buffer.from([0xff]) } });
   await only(t, password('{ file: p }'), /is larger than 65536 bytes/u, { files: { p: 'x'.repeat(65_537) } });
   await only(t, password('{ env: NSO, file: p }'), /write exactly/u);
-  await only(t, password('7'), /is a number; write \{ env: NAME \} or \{ file: PATH \}, or put the text in quotes/u);
+  await only(
+    t,
+    password('7'),
+    /is a number; write \{ env: NAME \}, .* or \{ vault: PATH, key: NAME \}, or put the text in quotes/u,
+  );
 });
 
 test('no problem and no warning holds any part of a secret, in any place and with any typing error', async (t) => {
@@ -354,9 +390,9 @@ test('no problem and no warning holds any part of a secret, in any place and wit
 test('the store is a PostgreSQL URL, or a file with a path that is absolute or relative to the configuration', async (t) => {
   const store = (url: string): string => `${callers}store: { url: ${url} }`;
   const { config } = await load(t, store('"sqlite:/var/lib/gateway.db"'));
-  assert.deepEqual(config.store, { kind: 'sqlite', file: '/var/lib/gateway.db' });
+  assert.deepEqual(config.store, { kind: 'sqlite', file: '/var/lib/gateway.db', startTimeout: 60_000 });
   const relative = await load(t, store('sqlite:gateway.db'));
-  assert.deepEqual(relative.config.store, { kind: 'sqlite', file: join(relative.cwd, 'gateway.db') });
+  assert.deepEqual(relative.config.store, { kind: 'sqlite', file: join(relative.cwd, 'gateway.db'), startTimeout: 60_000 });
   const fromEnv = await load(t, store('{ env: DATABASE_URL }'), { env: { DATABASE_URL: 'postgresql://u:pw@h/d' } });
   assert.equal(fromEnv.config.store.kind === 'postgres' && fromEnv.config.store.url.reveal(), 'postgresql://u:pw@h/d');
   assert.deepEqual(fromEnv.warnings, []);
@@ -372,6 +408,46 @@ test('the store is a PostgreSQL URL, or a file with a path that is absolute or r
     '"./a.db"',
   ]) {
     assert.equal((await problemsOf(t, store(url))).length, 1, url);
+  }
+});
+
+test('a PostgreSQL URL may name several hosts, and check-config says what is wrong with the list', async (t) => {
+  const secret = 'hunter2';
+  const store = (rest: string): string => `${callers}store: { url: "postgres://u:${secret}@${rest}" }`;
+  for (const rest of [
+    'h1:5432,h2:5433/d?target_session_attrs=read-write',
+    'h1,h2,h3/d',
+    '[fd00::1]:5432,10.0.0.1:5432/d?sslmode=verify-full',
+    '%2Fvar%2Frun%2Fpostgresql/d',
+    'h/d?host=/var/run/postgresql',
+  ]) {
+    const { config, warnings } = await load(t, store(rest));
+    assert.equal(config.store.kind, 'postgres', rest);
+    assert.match(warnings[0]?.message ?? '', /password in plain text/u);
+  }
+  const without = await load(t, `${callers}store: { url: "postgres://u@h1,h2/d" }`);
+  assert.deepEqual(without.warnings, []);
+  const faults: readonly (readonly [rest: string, said: RegExp])[] = [
+    ['h1:5432,h2/d', /a port for some of its hosts only/u],
+    ['h1,,h2/d', /an empty host/u],
+    ['h1:5432,:5433/d', /an empty host/u],
+    ['h1:x,h2:5432/d', /a port that is no number/u],
+    ['h1:5432,h2:65536/d', /a port that is no number/u],
+    ['fd00::1,h2/d', /IPv6 address without brackets/u],
+    ['fd00::1/d', /IPv6 address without brackets/u],
+    ['[fd00::g]:5432,h2:5432/d', /no valid PostgreSQL URL/u],
+    ['%2Fvar%2Frun%2Fpostgresql,h2/d', /a Unix socket/u],
+    ['h1,h2/d?host=h3', /several hosts, and host/u],
+    ['h1,h2/d?port=5432,5433', /several hosts, and host/u],
+    ['h1,h2/d?target_session_attrs=any', /another target_session_attrs than read-write/u],
+    ['h1/d?target_session_attrs=standby', /another target_session_attrs than read-write/u],
+    ['h1,h2/d?target_session_attrs=', /another target_session_attrs than read-write/u],
+    ['h1,h2', /names no database/u],
+  ];
+  for (const [rest, said] of faults) {
+    const [problem, ...others] = await problemsOf(t, store(rest));
+    assert.match(problem ?? '', said, rest);
+    assert.doesNotMatch(JSON.stringify([problem, others]), new RegExp(secret, 'u'));
   }
 });
 

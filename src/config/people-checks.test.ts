@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatConfigProblem } from './config-problem.ts';
 import { hash, load } from './load-config.test-support.ts';
+import { formatConfigProblem } from './load-config.ts';
 
 type Context = Parameters<typeof load>[0];
 

@@ -1,5 +1,5 @@
-import { entriesOf, itemsIn, itemsOf, memberOf, type Place, scalarOf } from './place.ts';
-import type { Check } from './shape.ts';
+import { entriesOf, itemsIn, itemsOf, memberOf, type Place, scalarOf, warn } from './shapes/place.ts';
+import type { Check } from './shapes/shape.ts';
 
 /** A user or client of the file. */
 interface KnownPrincipal {
@@ -48,14 +48,14 @@ function warnOfMissingAdmin(access: Place, { list, hasIssuers }: KnownPeople): v
   if (list.length === 0 && !hasIssuers) return;
   if (list.some(({ roles }) => roles.includes('admin'))) return;
   const otherwise = hasIssuers ? 'an admin has to come from an issuer' : 'no caller can see the audit log or decide about runs';
-  access.reading.warning(access, `no user and no client has the role admin: ${otherwise}`);
+  warn(access, `no user and no client has the role admin: ${otherwise}`);
 }
 
 function warnOfApprovers(rule: Place, approvers: Place, people: KnownPeople): void {
   const [roles, groups] = [itemsIn(approvers, 'roles'), itemsIn(approvers, 'groups')];
   const otherwise = people.hasIssuers ? 'its members have to come from an issuer' : 'it lets no person approve';
   for (const group of groups.filter((one) => !people.list.some((known) => known.groups.includes(scalarOf(one)))))
-    group.reading.warning(group, `no user and no client of this file is in this group: ${otherwise}`);
+    warn(group, `no user and no client of this file is in this group: ${otherwise}`);
   const has = (given: readonly Place[], held: readonly unknown[]): boolean => given.some((one) => held.includes(scalarOf(one)));
   const able = people.list.filter((one) => has(roles, one.roles) || has(groups, one.groups)).length;
   // Where only groups are named, the warnings about them say it already.
@@ -70,5 +70,5 @@ function warnOfCount(rule: Place, able: number, { hasIssuers }: KnownPeople): vo
   const wanted = count === 1 ? 'a person has' : `${count} people have`;
   const known = `${able === 0 ? 'none' : able} of the users and clients of this file can approve`;
   const rest = hasIssuers ? 'the others have to come from an issuer' : 'the calls of this rule never leave';
-  rule.reading.warning(given ?? rule, `${wanted} to approve, and ${known}: ${rest}`);
+  warn(given ?? rule, `${wanted} to approve, and ${known}: ${rest}`);
 }

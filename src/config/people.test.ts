@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { temporaryFile } from '../../test/support/temporary-file.ts';
-import { ConfigError } from './config-problem.ts';
-import { type LoadedConfig, loadConfig } from './load-config.ts';
+import { ConfigError, type LoadedConfig, loadConfig } from './load-config.ts';
 
 const hash = `$argon2id$v=19$m=8192,t=1,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 const at = (subject: string): string => `oidc:["https://idp.example.net","${subject}"]`;

@@ -1,19 +1,20 @@
 import { Kysely, sql, type Transaction } from 'kysely';
-import { inTime } from '#base/in-time.ts';
 import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
-import { takeOverRuns } from './former-runs.ts';
+import { inTime } from '#base/timing/in-time.ts';
+import { backUpBeforeMigration } from './backup/before-migration.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
-import { type Notifications, noNotifications } from './notifications.ts';
+import { type Notifications, noNotifications, notifyIn } from './notifications.ts';
 import { createSessionDialect } from './session-dialect.ts';
-import { explained } from './start-faults.ts';
+import { takeOverRuns } from './sqlite/former-runs.ts';
+import { explainFault } from './start-faults.ts';
 import { storeUnavailable } from './store-failure.ts';
 import { filesOf } from './store-part.ts';
 import { migrateFiles, refuseMissing, refuseOtherTables } from './store-schema.ts';
 import { ofGroup, type SessionSource, type StoreFigures, sumOf } from './store-session.ts';
 import { postgresNotifications, postgresSessions, postgresSources, type StoreSources, sqliteSources } from './store-sources.ts';
-import type { Tables } from './tables.ts';
+import type { Tables } from './tables/tables.ts';
 import { type Availability, logAvailability, watchAvailability } from './watch-availability.ts';
 import { type StoreWatcher, watchTime } from './watch-time.ts';
 
@@ -46,7 +47,10 @@ export interface Database {
     work: (transaction: Transaction<Tables>) => Promise<T>,
     by?: 'query' | 'records',
   ): Promise<T>;
-  /** Resolves where the store answers within a second; otherwise rejects with `store-unavailable`. */
+  /**
+   * Resolves where the store answers within a second; otherwise rejects with `store-unavailable`. On PostgreSQL it also rejects while the server
+   * takes no writes. A SQLite file that only takes reads has no other gateway, so its gateway stays in service.
+   */
   ping(): Promise<void>;
   /** Its connections now. */
   figures(): StoreFigures;
@@ -68,10 +72,10 @@ interface OpenOptions {
 export async function openDatabase({ store, log, watcher, asItIs }: OpenOptions): Promise<Database> {
   const dialect = store.kind;
   const files = store.kind === 'sqlite' ? filesOf(store.file) : [];
-  await (asItIs === true ? refuseMissing(files) : prepare(store));
+  await (asItIs === true ? refuseMissing(files) : prepare(store, log));
   const sources = store.kind === 'sqlite' ? sqliteSources(filesOf(store.file)) : await postgresSources(store.url);
-  const { query, records, ofRuns, read } = queriesOver(sources, { dialect, log, watcher });
-  const notifications = await notificationsOf(store);
+  const { query, records, ofRuns, read, writing } = queriesOver(sources, { dialect, log, watcher });
+  const notifications = await notificationsOf(store, query, log);
   const close = async (): Promise<void> => {
     await using closing = new AsyncDisposableStack();
     closing.defer(() => notifications.close());
@@ -84,7 +88,7 @@ export async function openDatabase({ store, log, watcher, asItIs }: OpenOptions)
     await (asItIs === true ? refuseOtherTables(read, dialect) : migrateFiles(files, { writing: [query, records], read }));
   } catch (error) {
     await close();
-    throw dialect === 'sqlite' ? error : explained(error);
+    throw dialect === 'sqlite' ? error : explainFault(error);
   }
   const counted = [...new Set(Object.values<SessionSource>({ ...sources }))].slice(0, dialect === 'postgres' ? 1 : undefined);
   return {
@@ -100,26 +104,30 @@ export async function openDatabase({ store, log, watcher, asItIs }: OpenOptions)
         if (dialect === 'postgres') await sql`lock table ${sql.table(table)} in share row exclusive mode`.execute(transaction);
         return await work(transaction);
       }),
-    ping: () => answered(pingOf(read, dialect)),
+    ping: () => answerInTime(dialect === 'sqlite' ? pingSqlite(read) : pingPostgres(read, writing)),
     figures: () => sumOf(counted),
     close,
   };
 }
 
 /** What a migration needs before connections are open. */
-async function prepare(store: StoreOptions): Promise<void> {
-  await (store.kind === 'postgres' ? migratePostgres(store.url) : takeOverRuns(store.file));
+async function prepare(store: StoreOptions, log: Log): Promise<void> {
+  if (store.kind === 'postgres') return await migratePostgres(store.url);
+  await backUpBeforeMigration(store.file, log);
+  await takeOverRuns(store.file);
 }
 
-async function notificationsOf(store: StoreOptions): Promise<Notifications> {
-  return store.kind === 'sqlite' ? noNotifications : await postgresNotifications(store.url);
+async function notificationsOf(store: StoreOptions, query: Kysely<Tables>, log: Log): Promise<Notifications> {
+  if (store.kind === 'sqlite') return noNotifications;
+  const send = (channel: string, payload: string): Promise<void> => notifyIn(query, channel, [payload]);
+  return await postgresNotifications({ url: store.url, send, log });
 }
 
 /** Watches each source: a SQLite file that cannot be written can often be read, and one file can fail while the other works. */
 function queriesOver(
   { writers, recordWriters, readers }: StoreSources,
   { dialect, log, watcher }: Pick<OpenOptions, 'log' | 'watcher'> & Pick<Database, 'dialect'>,
-): Pick<Database, 'query' | 'records' | 'ofRuns' | 'read'> {
+): Pick<Database, 'query' | 'records' | 'ofRuns' | 'read'> & { readonly writing: Availability } {
   const over = (source: SessionSource, access: 'read' | 'write', availability: Availability): Kysely<Tables> =>
     kyselyOver(dialect, watchAvailability(watcher === undefined ? source : watchTime(source, access, watcher), availability));
   const writing = logAvailability('the store', log);
@@ -128,6 +136,7 @@ function queriesOver(
   const recordsOver = (source: SessionSource): Kysely<Tables> =>
     recordWriters === writers ? query : over(source, 'write', ofRecords);
   return {
+    writing,
     query,
     records: recordsOver(recordWriters),
     ofRuns: recordsOver(ofGroup(recordWriters, 'runs')),
@@ -137,19 +146,28 @@ function queriesOver(
 
 /** For connections that only read: each statement that succeeds shows that reading is possible again. */
 function ofReaders(known: Availability): Availability {
-  return { failed: (error) => known.failed(error), answered: () => known.answered(true) };
+  return { ...known, answered: () => known.answered(true) };
 }
 
 /** Milliseconds: a readiness probe does not wait in the queue of a store that is stuck. */
 const pingLimit = 1_000;
 
 /** A statement on each file of the store. */
-function pingOf(read: Kysely<Tables>, dialect: Database['dialect']): Promise<unknown> {
+function pingSqlite(read: Kysely<Tables>): Promise<unknown> {
   const first = read.selectFrom('schema_migration').select('number').limit(1);
-  return (dialect === 'sqlite' ? first.union(read.selectFrom('audit_key').select('id as number')) : first).execute();
+  return first.union(read.selectFrom('audit_key').select('id as number')).execute();
 }
 
-async function answered(statement: Promise<unknown>): Promise<void> {
+/** The audit log writes every few seconds, so the result of the last write is seldom older. */
+async function pingPostgres(read: Kysely<Tables>, writing: Availability): Promise<void> {
+  const { rows } = await sql<{ readonly setting: string }>`select current_setting('transaction_read_only') as setting
+    from schema_migration limit 1`.execute(read);
+  if (rows[0]?.setting === 'on') throw storeUnavailable('25006');
+  const refusal = writing.refusal();
+  if (refusal !== undefined) throw refusal;
+}
+
+async function answerInTime(statement: Promise<unknown>): Promise<void> {
   await inTime(statement, pingLimit, () => {
     throw storeUnavailable('slow');
   });
@@ -162,7 +180,7 @@ async function migratePostgres(url: Secret): Promise<void> {
   try {
     await migrate({ query, dialect: 'postgres', migrations, part: 'main' });
   } catch (error) {
-    throw explained(error);
+    throw explainFault(error);
   } finally {
     await sessions.close();
   }

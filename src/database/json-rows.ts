@@ -1,7 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
-import type { Database } from './database.ts';
 
-type Dialect = Database['dialect'];
+type Dialect = 'sqlite' | 'postgres';
 
 /**
  * Rows as a table of a statement, with the alias `given`. One parameter has any number of rows, so that the text of the statement stays the

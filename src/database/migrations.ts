@@ -22,6 +22,21 @@ import { automationPeople } from './migrations/0040-automation-people.ts';
 import { knownPersonTable } from './migrations/0045-known-persons.ts';
 import { runLimits } from './migrations/0046-run-limits.ts';
 import { lastSkips } from './migrations/0047-last-skips.ts';
+import { storeLosses } from './migrations/0052-store-losses.ts';
+import { eventsAsFacts } from './migrations/0060-packed-events.ts';
+import { auditTerms } from './migrations/0063-audit-terms.ts';
+import { auditBodies } from './migrations/0064-audit-bodies.ts';
+import { keptRuns } from './migrations/0065-kept-runs.ts';
+import { automationHistory } from './migrations/0068-automation-history.ts';
+import { rollups } from './migrations/0069-rollups.ts';
+import { taskData } from './migrations/0072-task-data.ts';
+import { batches } from './migrations/0073-batches.ts';
+import { repeatedItems } from './migrations/0075-repeated-items.ts';
+import { batchApprovals } from './migrations/0076-batch-approvals.ts';
+import { longRollups } from './migrations/0081-long-rollups.ts';
+import { rollupsByKey } from './migrations/0082-rollups-by-key.ts';
+import { agentTasks } from './migrations/0085-agent-tasks.ts';
+import { storeRestores } from './migrations/0088-store-restores.ts';
 
 /** Every migration, in order, of every part of the store. A published one never changes: add the next number. */
 export const migrations: readonly Migration[] = [
@@ -48,4 +63,19 @@ export const migrations: readonly Migration[] = [
   knownPersonTable,
   runLimits,
   lastSkips,
+  storeLosses,
+  eventsAsFacts,
+  auditTerms,
+  auditBodies,
+  keptRuns,
+  automationHistory,
+  rollups,
+  taskData,
+  batches,
+  repeatedItems,
+  batchApprovals,
+  longRollups,
+  rollupsByKey,
+  agentTasks,
+  storeRestores,
 ];

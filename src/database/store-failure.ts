@@ -1,4 +1,5 @@
 import { GatewayError } from '#base/gateway-error.ts';
+import { systemCode } from '#base/system-code.ts';
 
 /** Why a store did not run a statement: `unavailable` is a state of the store, the others are faults of the statement. */
 type FailureKind = 'unavailable' | 'unique' | 'other';
@@ -28,6 +29,11 @@ export function storeUnavailable(reason: string, message = adviceFor(reason)): G
   });
 }
 
+/** For the log: the code of the database or of the system. */
+export function reasonOfFailure(error: unknown): string | undefined {
+  return error instanceof GatewayError && error.cause instanceof Error ? error.cause.message : systemCode(error);
+}
+
 /** True where the store refuses writes, because of a full disk or missing rights, and can still be read. */
 export function isWriteRefusal(error: unknown): boolean {
   if (!(error instanceof GatewayError && error.cause instanceof Error)) return false;
@@ -52,7 +58,12 @@ const writeRefusals: readonly { readonly reasons: RegExp; readonly advice: strin
     advice: 'The disk of the store is full. Nothing can be written until its operator makes room',
   },
   {
-    reasons: /^(?:SQLite (?:8|264|520|776|1032|1288|1544)|25006|42501|EACCES|EPERM|EROFS)$/u,
+    reasons: /^25006$/u,
+    advice:
+      'The database server takes no writes at present, as during a failover. Try again, and tell its operator if that lasts',
+  },
+  {
+    reasons: /^(?:SQLite (?:8|264|520|776|1032|1288|1544)|42501|EACCES|EPERM|EROFS)$/u,
     advice: 'The store can only be read. Nothing can be written until its operator makes it writable',
   },
   {
@@ -98,4 +109,9 @@ const postgresUnavailable = /^(?:08|28|40|53|57|58|3D000|25006|25P03|55P03|42501
 export function postgresFailureKind(code: string): FailureKind {
   if (!/^[0-9A-Z]{5}$/u.test(code) || postgresUnavailable.test(code)) return 'unavailable';
   return code === '23505' ? 'unique' : 'other';
+}
+
+/** Whether the store cannot take a statement now. */
+export function isStoreAway(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'store-unavailable';
 }

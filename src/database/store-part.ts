@@ -25,6 +25,11 @@ export function formerRunsFile(configured: string): string {
   return besides(configured, 'runs');
 }
 
+/** The key of approvals, where no other one is configured. */
+export function keyFileOf(configured: string): string {
+  return `${configured}.key`;
+}
+
 function besides(configured: string, word: string): string {
   const { dir, name, ext } = parse(configured);
   return format({ dir, name: `${name}.${word}`, ext });

@@ -1,13 +1,14 @@
 import { access } from 'node:fs/promises';
 import type { Kysely } from 'kysely';
+import { packageVersion } from '#base/package-version.ts';
 import { systemCode } from '#base/system-code.ts';
-import { migrate, migrationsOf } from './migrate.ts';
+import { migrate, migrationsOf, refuseNewer } from './migrate.ts';
 import { migrations } from './migrations.ts';
-import { namingFile } from './start-faults.ts';
+import { nameFile } from './start-faults.ts';
 import { isWriteRefusal, StatementRefused, storeUnavailable } from './store-failure.ts';
 import type { StoreFile, StorePart } from './store-part.ts';
 import { recordsSchema } from './store-sources.ts';
-import type { Tables } from './tables.ts';
+import type { Tables } from './tables/tables.ts';
 
 /**
  * Brings SQLite files up to date, all at the same time: a worker thread needs a tenth of a second to start. `writing` has the writer of
@@ -23,7 +24,7 @@ export async function migrateFiles(
     try {
       await migrateFile(query, read, each.part);
     } catch (error) {
-      throw namingFile(error, each.file);
+      throw nameFile(error, each.file);
     }
   });
   await Promise.allSettled(migrated);
@@ -51,12 +52,26 @@ async function isUpToDate(read: Kysely<Tables>, { dialect, part }: Schema): Prom
     const schema = dialect === 'sqlite' && part === 'records' ? read.withSchema(recordsSchema) : read;
     const rows = await schema.selectFrom('schema_migration').select('number').execute();
     const applied = new Set(rows.map(({ number }) => number));
+    const newest = Math.max(0, ...applied);
     const last = migrations.at(-1)?.number ?? 0;
     const wanted = migrationsOf({ dialect, migrations, part });
-    return wanted.every(({ number }) => applied.has(number)) && rows.every(({ number }) => number <= last);
+    // A store that a gateway of the next version migrated: `migrate` has accepted it, and its rows say which versions work on it.
+    return wanted.every(({ number }) => applied.has(number)) && (newest <= last || (await isNextVersion(schema, last)));
   } catch (error) {
     if (error instanceof StatementRefused) return false;
     throw error;
+  }
+}
+
+/** True where every migration that this version does not know lets this version work. */
+async function isNextVersion(schema: Kysely<Tables>, last: number): Promise<boolean> {
+  const rows = await schema.selectFrom('schema_migration').select(['number', 'lowest']).where('number', '>', last).execute();
+  const version = await packageVersion();
+  try {
+    refuseNewer(new Map(rows.map(({ number, lowest }) => [number, lowest])), { last, version });
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -1,7 +1,8 @@
 import type { Secret } from '#base/secret.ts';
 import type { Notifications } from './notifications.ts';
-import type { PostgresSessionsOptions } from './postgres-sessions.ts';
-import { SqliteSessions } from './sqlite-sessions.ts';
+import type { PostgresNotificationsOptions } from './postgres/postgres-notifications.ts';
+import type { PostgresSessions, PostgresSessionsOptions } from './postgres/postgres-sessions.ts';
+import { SqliteSessions } from './sqlite/sqlite-sessions.ts';
 import type { filesOf } from './store-part.ts';
 import type { SessionSource } from './store-session.ts';
 
@@ -39,17 +40,17 @@ export function sqliteSources([main, records]: ReturnType<typeof filesOf>): Stor
  */
 export async function postgresSources(url: Secret): Promise<StoreSources> {
   const sessions = await postgresSessions({ url, connections: 10, statementLimit: 10_000, idleLimit: 5_000 });
-  const readers = { ...sessions, begin: 'begin isolation level repeatable read read only' };
+  const readers = { ...sessions, begin: sessions.beginReading };
   return { writers: sessions, recordWriters: sessions, readers };
 }
 
 /** Loads the driver, which a gateway on SQLite does not need. */
-export async function postgresSessions(options: PostgresSessionsOptions): Promise<SessionSource> {
-  const { createPostgresSessions } = await import('./postgres-sessions.ts');
+export async function postgresSessions(options: PostgresSessionsOptions): Promise<PostgresSessions> {
+  const { createPostgresSessions } = await import('./postgres/postgres-sessions.ts');
   return createPostgresSessions(options);
 }
 
-export async function postgresNotifications(url: Secret): Promise<Notifications> {
-  const { PostgresNotifications } = await import('./postgres-notifications.ts');
-  return new PostgresNotifications(url);
+export async function postgresNotifications(options: PostgresNotificationsOptions): Promise<Notifications> {
+  const { PostgresNotifications } = await import('./postgres/postgres-notifications.ts');
+  return new PostgresNotifications(options);
 }

@@ -1,33 +1,34 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
-import { isWriteRefusal } from './store-failure.ts';
+import { createOutageLog } from '#base/outage-log.ts';
+import { isWriteRefusal, reasonOfFailure } from './store-failure.ts';
 import type { SessionSource, StoreSession } from './store-session.ts';
 
 export interface Availability {
   failed(error: unknown): void;
   /** `changed`: a write is committed. */
   answered(changed: boolean): void;
+  /** Why the store refused the last write; undefined once a write is committed. */
+  refusal(): GatewayError | undefined;
 }
 
-/** Logs once when the store stops answering and once when it answers again, and not for each call. `name`: `the store`, or one of its files. */
-export function logAvailability(name: string, log: Log): Availability {
-  let down = false;
-  /** The store refuses writes: a successful read does not show that it works again. */
-  let onlyReads = false;
+/** Logs when the store stops answering and when it answers again, and not for each call. `name`: `the store`, or one of its files. */
+export function logAvailability(name: string, log: Log, now?: () => number): Availability {
+  const outages = createOutageLog(log, { began: `${name} is unavailable`, ended: `${name} answers again` }, now);
+  /** While the store refuses writes, a successful read does not show that it works again. */
+  let refusal: GatewayError | undefined;
   return {
     failed(error) {
       if (!(error instanceof GatewayError)) return;
-      onlyReads ||= isWriteRefusal(error);
-      if (down) return;
-      down = true;
-      log.error(`${name} is unavailable`, { reason: error.cause instanceof Error ? error.cause.message : error.code });
+      if (isWriteRefusal(error)) refusal = error;
+      outages.failed({ reason: reasonOfFailure(error) });
     },
     answered(changed) {
-      if (!down || (onlyReads && !changed)) return;
-      down = false;
-      onlyReads = false;
-      log.info(`${name} answers again`);
+      if (refusal !== undefined && !changed) return;
+      refusal = undefined;
+      outages.worked();
     },
+    refusal: () => refusal,
   };
 }
 

@@ -3,32 +3,11 @@ import { isId } from '#automations/automation-document.ts';
 import type { WhyNotWriter } from '#automations/delegation.ts';
 import { entityTag, type Preconditions, requireMatch } from '#automations/entity-tag.ts';
 import type { Clock } from '#base/clock.ts';
-import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import { andMore, GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 import type { JsonSchema } from '#base/json-schema.ts';
-import type { SchemaThreads } from '#workflows/schema-threads.ts';
+import type { SchemaThreads } from '#workflows/schemas/schema-threads.ts';
 import { readForm } from './form-document.ts';
 import type { FormStore, ListedForm, StoredForm } from './form-store.ts';
-
-/** The forms, for principals whose role is checked already. */
-export interface FormCatalogue {
-  /**
-   * Stores a form as it was written. Who runs the automations that name it fills it in, so that the principal needs the right to write the
-   * workflow of each (`forbidden`, 403). `form-invalid` (400) has every problem of the document, `invalid-request` (400) those of the id. A stale
-   * `If-Match` is `precondition-failed` (412).
-   */
-  put(given: {
-    readonly principal: Principal;
-    readonly id: string;
-    readonly bytes: Buffer;
-    readonly preconditions: Preconditions;
-  }): Promise<{ readonly form: StoredForm; readonly isNew: boolean }>;
-  find(id: string): Promise<StoredForm | undefined>;
-  /** As `find`, but rejects with `form-not-found` (404). */
-  read(id: string): Promise<StoredForm>;
-  list: FormStore['list'];
-  /** `form-in-use` (409): an automation names the form. Also `form-not-found` and `precondition-failed`. */
-  remove(request: { readonly principal: Principal; readonly id: string; readonly preconditions: Preconditions }): Promise<void>;
-}
 
 export type { ListedForm, StoredForm };
 
@@ -39,51 +18,95 @@ interface FormCatalogueOptions {
   readonly whyNotWriter: WhyNotWriter;
 }
 
-export function createFormCatalogue({ store, schemas, clock, whyNotWriter }: FormCatalogueOptions): FormCatalogue {
+interface GivenForm {
+  readonly principal: Principal;
+  readonly id: string;
+  readonly bytes: Buffer;
+}
+
+type ImportedForm = [
+  transaction: Parameters<FormStore['putIn']>[0],
+  form: StoredForm,
+  by: { readonly principal: Principal; readonly whyNotWriter: WhyNotWriter },
+];
+
+interface FormChange {
+  readonly principal: Principal;
+  readonly id: string;
+  readonly preconditions: Preconditions;
+}
+
+export type FormCatalogue = ReturnType<typeof createFormCatalogue>;
+
+/** For principals whose role is checked already. */
+export function createFormCatalogue({ store, schemas, clock, whyNotWriter }: FormCatalogueOptions) {
   const find = async (id: string): Promise<StoredForm | undefined> => (isId(id) ? await store.read(id) : undefined);
-  const refuse = async (principal: Principal, workflows: readonly (string | undefined)[]): Promise<void> => {
-    for (const id of new Set(workflows)) {
-      const reason = id === undefined ? undefined : await whyNotWriter(principal, id);
-      if (reason !== undefined) throw notYours(id, reason);
-    }
+  const readGiven = async ({ principal, id, bytes }: GivenForm): Promise<StoredForm> => {
+    if (!isId(id)) throw unusableId();
+    const reading = readForm(bytes);
+    if ('problems' in reading) throw invalid(reading.problems);
+    const text = bytes.toString();
+    const problems = await defaultProblems(text, { schemas, person: principal.id });
+    if (problems.length > 0) throw invalid(problems);
+    const { id: writerId, username } = principal;
+    const writer = { id: writerId, username };
+    return { id, text, title: reading.title, lastUpdated: clock.now(), lastModifiedBy: username, writer };
   };
   return {
-    async put({ principal, id, bytes, preconditions }) {
-      if (!isId(id)) throw unusableId();
-      const reading = readForm(bytes);
-      if ('problems' in reading) throw invalid(reading.problems);
-      const text = bytes.toString();
-      const problems = await defaultProblems(text, { schemas, person: principal.id });
-      if (problems.length > 0) throw invalid(problems);
-      const { id: writerId, username } = principal;
-      const writer = { id: writerId, username };
-      const form = { id, text, title: reading.title, lastUpdated: clock.now(), lastModifiedBy: username, writer };
+    /**
+     * Who runs the automations that name a form fills it in, so the principal needs the right to write the workflow of each (`forbidden`,
+     * 403). `form-invalid` (400) has every problem of the document, `invalid-request` (400) those of the id. Also `precondition-failed`
+     * (412).
+     */
+    async put({ preconditions, ...given }: FormChange & GivenForm) {
+      const form = await readGiven(given);
       const { isNew, stored } = await store.put(form, async ({ current, workflows }) => {
         requireMatch(preconditions, current && entityTag(current.text), 'form');
-        await refuse(principal, workflows);
+        await refuse(given.principal, workflows, whyNotWriter);
       });
       return { form: stored, isNew };
     },
+    /** Of an import. Rejects as `put` does. */
+    readGiven,
+    /** Resolves with true where the form was there before. Rejects with `forbidden`. */
+    async putIn(...[transaction, form, { principal, ...needs }]: ImportedForm): Promise<boolean> {
+      const { isNew } = await store.putIn(transaction, form, ({ workflows }) => refuse(principal, workflows, needs.whyNotWriter));
+      return !isNew;
+    },
+    all: store.all,
     find,
-    async read(id) {
+    /** Rejects with `form-not-found` (404). */
+    async read(id: string): Promise<StoredForm> {
       const form = await find(id);
       if (form === undefined) throw notFound();
       return form;
     },
-    list: (page) => store.list(page),
-    async remove({ principal, id, preconditions }) {
+    list: store.list,
+    /** `form-in-use` (409): an automation names the form. Also `form-not-found` and `precondition-failed`. */
+    async remove({ principal, id, preconditions }: FormChange): Promise<void> {
       if (!isId(id)) throw notFound();
       await store.remove(id, async ({ current, workflows }) => {
         if (current === undefined) throw notFound();
         requireMatch(preconditions, entityTag(current.text), 'form');
-        await refuse(principal, workflows);
+        await refuse(principal, workflows, whyNotWriter);
         if (workflows.length > 0) throw inUse();
       });
     },
   };
 }
 
-/** The problems of default values that do not satisfy their own fields. */
+async function refuse(
+  principal: Principal,
+  workflows: readonly (string | undefined)[],
+  whyNotWriter: WhyNotWriter,
+): Promise<void> {
+  for (const id of new Set(workflows)) {
+    const reason = id === undefined ? undefined : await whyNotWriter(principal, id);
+    if (reason !== undefined) throw notYours(id, reason);
+  }
+}
+
+/** Default values that do not satisfy their own fields. */
 async function defaultProblems(
   text: string,
   { schemas, person }: { readonly schemas: Pick<SchemaThreads, 'judge'>; readonly person: string },
@@ -108,9 +131,8 @@ async function defaultProblems(
 
 function invalid(problems: readonly RequestProblem[]): GatewayError {
   const [first] = problems;
-  const more = problems.length > 1 ? ` (and ${problems.length - 1} more, see errors)` : '';
   const place = first?.pointer === '' ? 'the document' : first?.pointer;
-  return new GatewayError('form-invalid', `The document is no form: ${place} ${first?.detail}${more}.`, {
+  return new GatewayError('form-invalid', `The document is no form: ${place} ${first?.detail}${andMore(problems)}.`, {
     errors: problems,
     logged: 'The document is no form.',
   });

@@ -1,16 +1,141 @@
 import { isUtf8 } from 'node:buffer';
 import type { RequestProblem } from '#base/gateway-error.ts';
-import { pointerTo } from '#json/json-pointer.ts';
-import { JsonSyntaxError } from '#json/json-scanner.ts';
-import { type JsonNode, readJsonTree } from '#json/json-tree.ts';
-import { createProblemList, type ProblemList } from '#json/problem-list.ts';
-import { didYouMean } from '#yaml/nearest.ts';
-import { checkKeyword, checkOrder, type FieldKeyword } from './form-keywords.ts';
+import { jsonFault } from '#json/json-scanner.ts';
+import { listItems, membersOf, namedEntries, type ObjectMembers } from '#yaml/document-members.ts';
+import { type DocumentReading, openDocument } from '#yaml/document-reading.ts';
+import type { Located } from '#yaml/located.ts';
+import { didYouMean } from '#yaml/wording.ts';
+import { positionAfter } from '#yaml/yaml-text.ts';
+
+/** Of JSON Schema 2020-12. */
+const formats = [
+  'date',
+  'date-time',
+  'duration',
+  'email',
+  'hostname',
+  'idn-email',
+  'idn-hostname',
+  'ipv4',
+  'ipv6',
+  'iri',
+  'iri-reference',
+  'json-pointer',
+  // Of OpenAPI: readers of task data do not see the field.
+  'password',
+  'regex',
+  'relative-json-pointer',
+  'time',
+  'uri',
+  'uri-reference',
+  'uri-template',
+  'uuid',
+];
+
+type Check = (node: Located) => string | undefined;
+
+const checks = {
+  title: textProblem,
+  description: textProblem,
+  additionalProperties: flagProblem,
+  uniqueItems: flagProblem,
+  enum: choiceProblem,
+  pattern: patternProblem,
+  format: formatProblem,
+  minLength: countProblem,
+  maxLength: countProblem,
+  minItems: countProblem,
+  maxItems: countProblem,
+  minimum: numberProblem,
+  maximum: numberProblem,
+  exclusiveMinimum: numberProblem,
+  exclusiveMaximum: numberProblem,
+  multipleOf: stepProblem,
+  /** `readField` judges it. */
+  items: () => undefined,
+} satisfies Record<string, Check>;
+
+type FieldKeyword = keyof typeof checks;
+
+function checkKeywords(reading: DocumentReading, members: ObjectMembers, keywords: readonly FieldKeyword[]): void {
+  for (const keyword of keywords) {
+    const node = members.get(keyword);
+    const problem = node && checks[keyword](node);
+    if (node !== undefined && problem !== undefined) reading.problem(node, problem);
+  }
+}
+
+const pairs = [
+  ['minLength', 'maxLength'],
+  ['minItems', 'maxItems'],
+  ['minimum', 'maximum'],
+] as const;
+
+function checkOrder(reading: DocumentReading, members: ObjectMembers): void {
+  for (const [least, most] of pairs) {
+    const [node, limit] = [members.get(least), members.get(most)];
+    const [low, high] = [numberOf(node), numberOf(limit)];
+    if (node !== undefined && low !== undefined && high !== undefined && low > high)
+      reading.problem(node, `must be at most ${most}`);
+  }
+}
+
+function numberOf(node: Located | undefined): number | undefined {
+  return node?.kind === 'number' ? Number(node.json) : undefined;
+}
+
+function textProblem({ kind }: Located): string | undefined {
+  return kind === 'string' ? undefined : 'must be a string';
+}
+
+function flagProblem({ kind }: Located): string | undefined {
+  return kind === 'boolean' ? undefined : 'must be true or false';
+}
+
+function countProblem(node: Located): string | undefined {
+  const count = numberOf(node);
+  return count !== undefined && Number.isSafeInteger(count) && count >= 0 ? undefined : 'must be an integer from 0';
+}
+
+function numberProblem(node: Located): string | undefined {
+  return Number.isFinite(numberOf(node)) ? undefined : 'must be a number that a double can hold';
+}
+
+function stepProblem(node: Located): string | undefined {
+  const step = numberOf(node);
+  return step !== undefined && Number.isFinite(step) && step > 0 ? undefined : 'must be a number greater than 0';
+}
+
+function choiceProblem(node: Located): string | undefined {
+  if (node.kind !== 'array' || node.items.length === 0) return 'must be a list of one or more strings';
+  const texts = node.items.flatMap((item) => (item.kind === 'string' ? [item.value] : []));
+  if (texts.length < node.items.length) return 'must have strings alone';
+  return new Set(texts).size < texts.length ? 'must not have the same string twice' : undefined;
+}
+
+function patternProblem(node: Located): string | undefined {
+  if (node.kind !== 'string') return 'must be a string';
+  const fault = patternFault(node.value);
+  return fault === undefined ? undefined : `must be a regular expression of ECMAScript with the flag u (${fault})`;
+}
+
+function patternFault(pattern: string): string | undefined {
+  try {
+    RegExp(pattern, 'u');
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function formatProblem(node: Located): string | undefined {
+  if (node.kind === 'string' && formats.includes(node.value)) return undefined;
+  return `must be one of ${formats.join(', ')}${node.kind === 'string' ? didYouMean(node.value, formats) : ''}`;
+}
 
 /** Bytes. */
 export const formSizeLimit = 65_536;
 
-/** What the catalogue knows of a form, or every problem of its document. */
 type FormReading = { readonly title: string | undefined } | { readonly problems: readonly RequestProblem[] };
 
 const annotations = ['title', 'description'] as const;
@@ -28,153 +153,120 @@ const fieldKeywords: Readonly<Record<string, readonly FieldKeyword[]>> = {
 const formMembers = ['$schema', 'type', 'properties', 'required', 'additionalProperties', ...annotations];
 
 /**
- * Reads the form of an automation: a JSON Schema 2020-12 of one flat object. Its default values are not held against their fields here, since
- * a pattern may take all of a processor.
+ * A form is a JSON Schema 2020-12 of one flat object. Default values are not held against their fields here, since a pattern may
+ * take all of a processor.
  */
 export function readForm(bytes: Buffer): FormReading {
-  const list = createProblemList();
-  const root = readTree(bytes, list);
-  if (root === undefined) return { problems: list.problems };
-  const members = membersOf(list, {
-    node: root,
-    pointer: '',
-    known: formMembers,
-    wanted: 'an object with "type" and "properties"',
-  });
-  if (members === undefined) return { problems: list.problems };
-  readDialect(list, members.get('$schema'));
-  requireType(list, { node: members.get('type'), pointer: '', types: ['object'] });
-  for (const name of annotations) checkKeyword(list, name, { node: members.get(name), pointer: `/${name}` });
-  checkKeyword(list, 'additionalProperties', { node: members.get('additionalProperties'), pointer: '/additionalProperties' });
-  const names = readFields(list, members.get('properties'));
-  readRequired(list, members.get('required'), names);
+  if (!isUtf8(bytes)) return { problems: [{ pointer: '', detail: 'is not UTF-8' }] };
+  const fault = jsonFault(bytes);
+  if (fault !== undefined) {
+    const position = positionAfter(bytes.toString('utf8', 0, fault.offset));
+    return { problems: [{ pointer: '', detail: `is no JSON at byte ${fault.offset}: ${fault.message}`, ...position }] };
+  }
+  const document = openDocument(bytes.toString(), { keepsSurrogates: true });
+  if ('problems' in document) return document;
+  const { reading, root } = document;
+  const members = objectOf(reading, root, { wanted: 'an object with "type" and "properties"', known: formMembers });
+  if (root.kind === 'object') readMembers(reading, root, members);
   const title = members.get('title');
-  return list.problems.length > 0 ? { problems: list.problems } : { title: title?.kind === 'string' ? title.value : undefined };
+  return reading.problems.length > 0 ? reading : { title: title?.kind === 'string' ? title.value : undefined };
 }
 
-function readTree(bytes: Buffer, list: ProblemList): JsonNode | undefined {
-  if (!isUtf8(bytes)) {
-    list.add('', 'is not UTF-8');
-    return undefined;
-  }
-  try {
-    return readJsonTree(bytes);
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    list.add('', `is no JSON at byte ${error.offset}: ${error.message}`);
-    return undefined;
-  }
-}
-
-interface ObjectRule {
-  readonly node: JsonNode;
-  readonly pointer: string;
-  /** Absent: any name. */
-  readonly known?: readonly string[];
-  /** Completes "write …". */
-  readonly wanted: string;
-}
-
-/** The members of an object by name; reports those that are unknown or repeated. Undefined where it is none. */
-function membersOf(list: ProblemList, { node, pointer, known, wanted }: ObjectRule): ReadonlyMap<string, JsonNode> | undefined {
-  if (node.kind !== 'object') {
-    list.add(pointer, `is no object; write ${wanted}`);
-    return undefined;
-  }
-  const members = new Map<string, JsonNode>();
-  for (const [name, value] of node.members) {
-    const at = pointerTo(pointer, name);
-    if (members.has(name)) list.add(at, 'is given twice; leave one out');
-    else if (known?.includes(name) === false) list.add(at, unknown(name, known));
-    members.set(name, value);
-  }
-  return members;
-}
-
-function unknown(name: string, known: readonly string[]): string {
-  const suggestion = didYouMean(name, known);
-  return `is not part of a form here${suggestion === '' ? `; leave it out, or write one of ${known.join(', ')}` : suggestion}`;
+function objectOf(reading: DocumentReading, node: Located, form: { readonly wanted: string; readonly known: readonly string[] }) {
+  return membersOf(reading, node, { ...form, unknown: 'is not part of a form here' });
 }
 
 const dialect = 'https://json-schema.org/draft/2020-12/schema';
 
-function readDialect(list: ProblemList, node: JsonNode | undefined): void {
-  if (node === undefined || (node.kind === 'string' && node.value.replace(/#$/u, '') === dialect)) return;
-  list.add('/$schema', `must be "${dialect}", or be left out`);
+function readMembers(reading: DocumentReading, root: Located, members: ObjectMembers): void {
+  const schema = members.get('$schema');
+  if (schema !== undefined && !(schema.kind === 'string' && schema.value.replace(/#$/u, '') === dialect))
+    reading.problem(schema, `must be "${dialect}", or be left out`);
+  requireType(reading, root, members, ['object']);
+  checkKeywords(reading, members, [...annotations, 'additionalProperties']);
+  const wanted = 'an object with a schema for each field';
+  const properties = members.get('properties');
+  if (properties === undefined) reportMissing(reading, root, 'properties', wanted);
+  const fields = namedEntries(reading, properties, wanted);
+  for (const { value } of fields) readField(reading, value);
+  const names = fields.map(({ name }) => name);
+  readRequired(reading, members.get('required'), names);
 }
 
-interface TypeRule {
-  readonly node: JsonNode | undefined;
-  /** Of the schema that has the type. */
-  readonly pointer: string;
-  readonly types: readonly string[];
+function reportMissing(reading: DocumentReading, { pointer, offset }: Located, name: string, wanted: string): void {
+  reading.problem({ pointer: `${pointer}/${name}`, offset }, `is required; write ${wanted}`);
 }
 
-function requireType(list: ProblemList, { node, pointer, types }: TypeRule): string | undefined {
-  const at = `${pointer}/type`;
-  const choice = types.map((type) => `"${type}"`).join(', ');
-  if (node === undefined) list.add(at, `is required; write ${types.length > 1 ? 'one of ' : ''}${choice}`);
-  else if (node.kind !== 'string') list.add(at, `must be ${types.length > 1 ? 'one of ' : ''}${choice}`);
-  else if (types.includes(node.value)) return node.value;
-  else {
+function requireType(reading: DocumentReading, schema: Located, members: ObjectMembers, types: readonly string[]): void {
+  const node = members.get('type');
+  const choice = `${types.length > 1 ? 'one of ' : ''}${types.map((type) => `"${type}"`).join(', ')}`;
+  if (node === undefined) reportMissing(reading, schema, 'type', choice);
+  else if (node.kind !== 'string') reading.problem(node, `must be ${choice}`);
+  else if (!types.includes(node.value)) {
     const flat =
       node.value === 'object' ? '; a form is flat, so give each value a field of its own' : didYouMean(node.value, types);
-    list.add(at, `must be ${types.length > 1 ? 'one of ' : ''}${choice}${flat}`);
+    reading.problem(node, `must be ${choice}${flat}`);
   }
-  return undefined;
 }
 
-/** Answers the names of the fields. */
-function readFields(list: ProblemList, node: JsonNode | undefined): readonly string[] {
-  if (node === undefined) {
-    list.add('/properties', 'is required; write an object with a schema for each field');
-    return [];
-  }
-  const fields = membersOf(list, { node, pointer: '/properties', wanted: 'an object with a schema for each field' });
-  for (const [name, field] of fields ?? []) readField(list, field, pointerTo('/properties', name));
-  return [...(fields?.keys() ?? [])];
-}
-
-function readField(list: ProblemList, node: JsonNode, pointer: string): void {
-  const wanted = 'a schema such as { "type": "string" }';
-  const type = node.kind === 'object' ? node.members.find(([name]) => name === 'type')?.[1] : undefined;
+function readField(reading: DocumentReading, node: Located): void {
+  const type = node.kind === 'object' ? node.members.find(({ name }) => name === 'type')?.value : undefined;
   const known = fieldKeywords[type?.kind === 'string' ? type.value : ''];
-  // Where the type is wrong, a keyword of any type may be meant.
+  // A keyword of any type may be meant.
   const keywords = known ?? Object.values(fieldKeywords).flat();
-  const members = membersOf(list, { node, pointer, known: ['type', ...annotations, 'default', ...keywords], wanted });
-  if (members === undefined) return;
-  requireType(list, { node: type, pointer, types: Object.keys(fieldKeywords) });
-  checkMembers(list, members, { pointer, keywords: [...annotations, ...keywords] });
-  if (type?.kind === 'string' && type.value === 'array') readItems(list, members.get('items'), `${pointer}/items`);
+  const members = readSchema(reading, node, {
+    wanted: 'a schema such as { "type": "string" }',
+    types: Object.keys(fieldKeywords),
+    keywords,
+    others: ['default'],
+  });
+  if (type?.kind !== 'string' || type.value !== 'array') return;
+  const wanted = '{ "type": "string" }';
+  const items = members.get('items');
+  if (items === undefined) reportMissing(reading, node, 'items', wanted);
+  else readSchema(reading, items, { wanted, types: ['string'], keywords: ofStrings });
 }
 
-function checkMembers(
-  list: ProblemList,
-  members: ReadonlyMap<string, JsonNode>,
-  { pointer, keywords }: { readonly pointer: string; readonly keywords: readonly FieldKeyword[] },
-): void {
-  for (const keyword of keywords) checkKeyword(list, keyword, { node: members.get(keyword), pointer: `${pointer}/${keyword}` });
-  checkOrder(list, members, pointer);
+interface SchemaRule {
+  /** Completes "write …". */
+  readonly wanted: string;
+  readonly types: readonly string[];
+  readonly keywords: readonly FieldKeyword[];
+  /** Further members. */
+  readonly others?: readonly string[];
 }
 
-function readItems(list: ProblemList, node: JsonNode | undefined, pointer: string): void {
-  if (node === undefined) return list.add(pointer, 'is required; write { "type": "string" }');
-  const known = ['type', ...annotations, ...ofStrings];
-  const members = membersOf(list, { node, pointer, known, wanted: '{ "type": "string" }' });
-  if (members === undefined) return undefined;
-  requireType(list, { node: members.get('type'), pointer, types: ['string'] });
-  return checkMembers(list, members, { pointer, keywords: [...annotations, ...ofStrings] });
+function readSchema(
+  reading: DocumentReading,
+  node: Located,
+  { wanted, types, keywords, others = [] }: SchemaRule,
+): ObjectMembers {
+  const members = objectOf(reading, node, { wanted, known: ['type', ...annotations, ...others, ...keywords] });
+  if (node.kind !== 'object') return members;
+  requireType(reading, node, members, types);
+  checkKeywords(reading, members, [...annotations, ...keywords]);
+  checkOrder(reading, members);
+  return members;
 }
 
-function readRequired(list: ProblemList, node: JsonNode | undefined, names: readonly string[]): void {
-  if (node === undefined) return;
-  if (node.kind !== 'array') return list.add('/required', 'must be a list of names of fields');
+function readRequired(reading: DocumentReading, node: Located | undefined, names: readonly string[]): void {
   const seen = new Set<string>();
-  for (const [index, item] of node.items.entries()) {
-    const at = `/required/${index}`;
-    if (item.kind !== 'string') list.add(at, 'must be the name of a field');
-    else if (!names.includes(item.value)) list.add(at, `names no field of "properties"${didYouMean(item.value, names)}`);
-    else if (seen.has(item.value)) list.add(at, 'is named twice; leave one out');
+  for (const item of listItems(reading, node, 'a list of names of fields')) {
+    if (item.kind !== 'string') reading.problem(item, 'must be the name of a field');
+    else if (!names.includes(item.value)) reading.problem(item, `names no field of "properties"${didYouMean(item.value, names)}`);
+    else if (seen.has(item.value)) reading.problem(item, 'is named twice; leave one out');
     if (item.kind === 'string') seen.add(item.value);
   }
+}
+
+/** The names of the fields that readers of task data may not see. `text`: of a form. */
+export function passwordFieldsOf(text: string): readonly string[] {
+  const { properties } = JSON.parse(text) as { readonly properties: Readonly<Record<string, FormField>> };
+  const isPassword = ({ format, items }: FormField): boolean => format === 'password' || items?.format === 'password';
+  return Object.entries(properties).flatMap(([name, field]) => (isPassword(field) ? [name] : []));
+}
+
+interface FormField {
+  readonly format?: string;
+  readonly items?: FormField;
 }

@@ -1,12 +1,10 @@
-import type { Kysely, Transaction } from 'kysely';
-import { sql } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { NamedPrincipal } from '#access/people.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import type { Database } from '#database/database.ts';
 import { storeUnavailable } from '#database/store-failure.ts';
-import type { Tables } from '#database/tables.ts';
+import type { Tables } from '#database/tables/tables.ts';
 
-/** What a listing has of a form. */
 export interface ListedForm {
   readonly id: string;
   readonly title: string | undefined;
@@ -15,86 +13,113 @@ export interface ListedForm {
   readonly lastModifiedBy: string;
 }
 
-/** A form in the store. */
 export interface StoredForm extends ListedForm {
-  /** The document as it was written. */
+  /** As it was written. */
   readonly text: string;
-  /** Who wrote it; undefined where an earlier gateway stored it, and the audit log does not have its writer. */
+  /** Undefined: an earlier gateway stored it, and the audit log does not have its writer. */
   readonly writer: NamedPrincipal | undefined;
 }
 
-/** What decides about a change of a form. */
 interface FormChange {
   readonly current: StoredForm | undefined;
-  /** The workflows of the automations that name the form; undefined for an automation without one. */
+  /** Of the automations that name the form; undefined: without a workflow. */
   readonly workflows: readonly (string | undefined)[];
 }
 
-/** The forms on this store. */
-export interface FormStore {
-  read(id: string): Promise<StoredForm | undefined>;
-  /**
-   * Stores the form instead of the one with its id, unless `judge` refuses by throwing. No form and no automation changes meanwhile. The same
-   * document keeps its writer.
-   */
-  put(
-    form: StoredForm,
-    judge: (change: FormChange) => Promise<void>,
-  ): Promise<{ readonly isNew: boolean; readonly stored: StoredForm }>;
-  /** Deletes what `judge` does not refuse by throwing. No form and no automation changes meanwhile. */
-  remove(id: string, judge: (change: FormChange) => Promise<void>): Promise<void>;
-  /** In the order of their ids. */
-  list(page: { readonly limit: number; readonly skip: number }): Promise<{
-    readonly list: readonly ListedForm[];
-    readonly total: number;
-  }>;
-}
-
-/** The workflows of the automations that name the form. */
 type WorkflowsNaming = (transaction: Transaction<Tables>, id: string) => Promise<readonly (string | undefined)[]>;
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
-/** Milliseconds that a change waits for the one before it, as for a lock of the store. */
+/** Milliseconds, as for a lock of the store. */
 const changeWait = 10_000;
 
-export function createFormStore(database: Database, workflowsNaming: WorkflowsNaming): FormStore {
+export type FormStore = ReturnType<typeof createFormStore>;
+
+/** No form and no automation changes while `judge` runs, which refuses by throwing. */
+export function createFormStore(database: Database, workflowsNaming: WorkflowsNaming) {
   // A change that waits for the lock of PostgreSQL keeps a connection. One at a time leaves connections for readers.
   const changes = new Semaphore(1);
-  // The lock of the automations, for both kinds of change: a form must not be deleted while an automation begins to name it.
-  const change = <T>(work: (transaction: Transaction<Tables>) => Promise<T>): Promise<T> =>
-    changes.run(() => database.exclusively('automation', work), {
+  const judged = async <T>(
+    transaction: Transaction<Tables>,
+    id: string,
+    judge: (change: FormChange) => Promise<void>,
+    work: (current: StoredForm | undefined) => Promise<T>,
+  ): Promise<T> => {
+    const current = await readOne(transaction, id);
+    await judge({ current, workflows: await workflowsNaming(transaction, id) });
+    return await work(current);
+  };
+  const change = <T>(
+    id: string,
+    judge: (change: FormChange) => Promise<void>,
+    work: (transaction: Transaction<Tables>, current: StoredForm | undefined) => Promise<T>,
+  ): Promise<T> => {
+    const change = (transaction: Transaction<Tables>): Promise<T> =>
+      judged(transaction, id, judge, (current) => work(transaction, current));
+    // The lock of the automations: a form must not be deleted while an automation begins to name it.
+    return changes.run(() => database.exclusively('automation', change), {
       limit: changeWait,
       late: () => storeUnavailable('waited too long to change'),
     });
+  };
   return {
-    read: (id) => readOne(database.read, id),
-    put: (form, judge) =>
-      change(async (transaction) => {
-        const current = await readOne(transaction, form.id);
-        await judge({ current, workflows: await workflowsNaming(transaction, form.id) });
-        if (current?.writer !== undefined && current.text === form.text) return { isNew: false, stored: current };
-        const row = rowOf(form);
-        await transaction
-          .insertInto('form')
-          .values(row)
-          .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
-          .execute();
-        return { isNew: current === undefined, stored: form };
-      }),
-    remove: (id, judge) =>
-      change(async (transaction) => {
-        await judge({ current: await readOne(transaction, id), workflows: await workflowsNaming(transaction, id) });
+    read: (id: string) => readOne(database.read, id),
+    /** The same document keeps its writer. */
+    put: (form: StoredForm, judge: (change: FormChange) => Promise<void>) =>
+      change(form.id, judge, (transaction, current) => putForm(transaction, form, current)),
+    /** In a transaction of an import. */
+    async putIn(transaction: Transaction<Tables>, form: StoredForm, judge: (change: FormChange) => Promise<void>) {
+      return await judged(transaction, form.id, judge, (current) => putForm(transaction, form, current));
+    },
+    /** All at a moment, in groups, in the order of their ids. */
+    all: allForms,
+    remove: (id: string, judge: (change: FormChange) => Promise<void>) =>
+      change(id, judge, async (transaction) => {
         await transaction.deleteFrom('form').where('id', '=', bytesOf(id)).execute();
       }),
-    list: (page) => listForms(database.read, page),
+    /** In the order of their ids. */
+    list: (page: FormPage) => listForms(database.read, page),
   };
 }
 
-/** The forms of which no gateway has looked for the writer: an earlier one stored them, which kept a name alone. */
+async function putForm(transaction: Transaction<Tables>, form: StoredForm, current: StoredForm | undefined) {
+  if (current?.writer !== undefined && current.text === form.text) return { isNew: false, stored: current };
+  const row = rowOf(form);
+  await transaction
+    .insertInto('form')
+    .values(row)
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
+    .execute();
+  return { isNew: current === undefined, stored: form };
+}
+
+/** Documents in memory at a time. */
+const exportedAtOnce = 50;
+
+async function* allForms(moment: Kysely<Tables>): AsyncGenerator<readonly Pick<StoredForm, 'id' | 'text'>[], void, undefined> {
+  let last: Uint8Array | undefined = new Uint8Array();
+  while (last !== undefined) {
+    const rows: readonly Tables['form'][] = await moment
+      .selectFrom('form')
+      .selectAll()
+      .where('id', '>', last)
+      .orderBy('id')
+      .limit(exportedAtOnce)
+      .execute();
+    yield rows.map(({ id, document }) => ({ id: textOf(id), text: textOf(document) }));
+    last = rows.at(-1)?.id;
+  }
+}
+
+interface FormPage {
+  readonly limit: number;
+  readonly skip: number;
+}
+
+/** Forms of an earlier gateway, which kept only the name of the writer. */
 export async function unsettledForms({ read }: Pick<Database, 'read'>): Promise<readonly ListedForm[]> {
-  const rows = await read.selectFrom('form').select(['id', 'facts', 'changed_at']).execute();
+  const rows = await listedRows(read).execute();
   return rows.filter((row) => factsOf(row).writer === undefined).map(listedOf);
 }
 
@@ -118,27 +143,22 @@ async function readOne(read: Kysely<Tables>, id: string): Promise<StoredForm | u
   return row && { ...listedOf(row), text: textOf(row.document), writer: factsOf(row).writer ?? undefined };
 }
 
-async function listForms(
-  read: Kysely<Tables>,
-  { limit, skip }: { readonly limit: number; readonly skip: number },
-): ReturnType<FormStore['list']> {
+async function listForms(read: Kysely<Tables>, { limit, skip }: FormPage) {
   const moment = await read.startTransaction().execute();
   try {
     const { total } = await moment
       .selectFrom('form')
       .select(sql<number>`cast(count(*) as bigint)`.as('total'))
       .executeTakeFirstOrThrow();
-    const rows = await moment
-      .selectFrom('form')
-      .select(['id', 'facts', 'changed_at'])
-      .orderBy('id')
-      .limit(limit)
-      .offset(skip)
-      .execute();
+    const rows = await listedRows(moment).orderBy('id').limit(limit).offset(skip).execute();
     return { list: rows.map(listedOf), total };
   } finally {
     await moment.rollback().execute();
   }
+}
+
+function listedRows(read: Kysely<Tables>) {
+  return read.selectFrom('form').select(['id', 'facts', 'changed_at']);
 }
 
 function rowOf({ id, text, title, lastUpdated, lastModifiedBy, writer }: StoredForm): Tables['form'] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { GatewayError } from '#base/gateway-error.ts';
-import { createSchemaThreads } from '#workflows/schema-threads.ts';
+import { createSchemaThreads } from '#workflows/schemas/schema-threads.ts';
 import type { StoredForm } from './form-catalogue.ts';
 import { createInputCheck } from './input-check.ts';
 

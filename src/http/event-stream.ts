@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '#access/principal.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { type EventPages, typeOfEvent } from '#runs/run-follower.ts';
-import type { EventRecord } from '#runs/run-records.ts';
+import { type EventPages, typeOfEvent } from '#runs/catalogue/run-follower.ts';
+import type { EventRecord } from '#runs/journal/run-records.ts';
 import { overloaded } from './admission/pressure.ts';
 import type { RouteReply, RouteRequest } from './route.ts';
 
@@ -67,7 +67,7 @@ export async function eventStreamReply(
       readonly signal: AbortSignal;
     }) => Promise<EventPages | undefined>;
   },
-): Promise<RouteReply> {
+): Promise<RouteReply<never>> {
   const after = lastEventIdOf(headers);
   const ending = new AbortController();
   const holdsStill = watchCaller();

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Authentication } from '#access/authentication.ts';
-import { type IdempotentRequest, idempotentRequest } from '#audit/idempotent-request.ts';
+import { type IdempotentRequest, idempotentRequest } from '#audit/idempotency/idempotent-request.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Route } from './route.ts';
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { withoutBasic } from '#access/unauthenticated.ts';
+import { withoutBasic } from '#access/authentication.ts';
 
 /** What the head of a reply depends on. */
 interface ReplyScope {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { endReply, written } from './connections/slow-reader.ts';
+import { endReply, writePiece } from './connections/slow-reader.ts';
 import { problemReply } from './problem.ts';
-import type { RelayReply } from './rendering/rendering.ts';
+import type { RenderedReply } from './rendering/rendering.ts';
 import { writeHead } from './reply-head.ts';
 import type { RequestScope } from './request-scope.ts';
 import type { RouteReply } from './route.ts';
@@ -13,20 +13,17 @@ export function writeReply({ raw, response, scope }: ServedRequest, answer: Rout
   if (answer.kind === 'problem') return writeProblem(response, answer, scope);
   const headOnly = raw.method === 'HEAD';
   if (answer.kind === 'streamed') return writePieces(response, answer, scope, headOnly);
-  const body = answer.body ?? '';
-  const content =
-    answer.body === undefined
-      ? {}
-      : { 'Content-Type': answer.mediaType ?? jsonType, 'Content-Length': String(Buffer.byteLength(body)) };
+  const { mediaType = jsonType, body } = answer.kind === 'json' ? { body: JSON.stringify(answer.value) } : answer;
+  const content = body === undefined ? {} : { 'Content-Type': mediaType, 'Content-Length': String(Buffer.byteLength(body)) };
   writeHead(response, answer.status, scope, Object.entries({ ...content, ...answer.headers }).flat());
-  endReply(response, headOnly ? '' : body);
+  endReply(response, headOnly ? '' : (body ?? ''));
   return undefined;
 }
 
 const jsonType = 'application/json; charset=utf-8';
 
 /** A whole reply is one write. A longer one is written as it arrives, as fast as the caller reads, and a fault aborts it. */
-function writeRelayed(response: ServerResponse, reply: RelayReply, scope: RequestScope): Promise<void> | undefined {
+function writeRelayed(response: ServerResponse, reply: RenderedReply, scope: RequestScope): Promise<void> | undefined {
   const { headers, rest } = reply;
   if (rest === undefined) {
     const length = String(reply.head.length);
@@ -49,8 +46,8 @@ function writeProblem(
 }
 
 async function writeAll(response: ServerResponse, head: Buffer, rest: AsyncIterable<Buffer>): Promise<void> {
-  await written(response, head);
-  for await (const chunk of rest) await written(response, chunk);
+  await writePiece(response, head);
+  for await (const chunk of rest) await writePiece(response, chunk);
 }
 
 async function writePieces(
@@ -65,5 +62,5 @@ async function writePieces(
     await pieces.return();
   }
   writeHead(response, 200, scope, Object.entries({ 'Content-Type': mediaType, ...headers }).flat());
-  for await (const piece of pieces) await written(response, piece);
+  for await (const piece of pieces) await writePiece(response, piece);
 }

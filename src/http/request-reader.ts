@@ -1,20 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { RequestProblem } from '#base/gateway-error.ts';
+import { readParameters } from '#base/text/query-parameters.ts';
+import { createProblemList, invalidRequest, type ProblemList } from '#json/forms/problem-list.ts';
+import { schemaJudge } from '#json/forms/schema-problems.ts';
 import { readEnvelope, readEnvelopeInSteps } from '#json/json-envelope.ts';
-import { opaqueMembers } from '#json/opaque-member.ts';
-import { createProblemList, invalidRequest } from '#json/problem-list.ts';
-import { schemaProblems } from '#json/schema-problems.ts';
-import { arriving } from './connections/body-time.ts';
-import type { JsonBody, Judgement, Route } from './route.ts';
+import { opaqueMembers } from '#json/json-pointer.ts';
+import { readPieces } from './body-arrival.ts';
+import { isQueryReader, type Route } from './route.ts';
+import type { JsonBody, Judgement } from './route-body.ts';
 import type { ServedRequest } from './served-request.ts';
 
-export interface ReadBody extends Envelope {
-  /** What the `judge` of the route read of the body. */
-  readonly judged: unknown;
-}
-
-interface Envelope {
+export interface ReadBody {
   readonly value: unknown;
   readonly spans: ReadonlyMap<string, Buffer>;
 }
@@ -35,22 +32,23 @@ export function bodyReader({ body }: Route): BodyReader {
   if (body?.kind === 'json') return jsonReader(body);
   return async (request, problemsOfQuery) => {
     refuseProblems(problemsOfQuery);
-    return { value: unjudged(body?.kind, request), spans: noSpans, judged: undefined };
+    return { value: passBody(body?.kind, request), spans: noSpans };
   };
 }
 
 /** A body that its handler judges. */
-function unjudged(kind: 'document' | 'form' | 'stream' | undefined, { raw, body }: ServedRequest): unknown {
-  if (kind === 'stream') return arriving(raw);
+function passBody(kind: 'document' | 'form' | 'stream' | undefined, { raw, body }: ServedRequest): unknown {
+  if (kind === 'stream') return readPieces(raw);
   return kind === 'document' ? (body ?? Buffer.alloc(0)) : (body?.toString('utf8') ?? '');
 }
 
 function jsonReader(body: JsonBody): BodyReader {
   const opaque = opaqueMembers(body.opaque ?? []);
-  const judge = judgeOf(body);
+  let judging: ReturnType<typeof judgeOf> | undefined;
   const withoutBody = Buffer.from(body.optional === true ? '{}' : '');
   return async (request, problemsOfQuery) => {
-    const alsoWrong = (envelope: Envelope): readonly RequestProblem[] => [...problemsOfQuery, ...judge(envelope).problems];
+    const judge = await (judging ??= judgeOf(body));
+    const alsoWrong = (envelope: ReadBody): readonly RequestProblem[] => [...problemsOfQuery, ...judge(envelope).problems];
     const bytes = request.body ?? withoutBody;
     const envelope =
       bytes.length > readAtOnce
@@ -58,14 +56,15 @@ function jsonReader(body: JsonBody): BodyReader {
         : readEnvelope(bytes, { opaque, alsoWrong });
     const { problems, judged } = judge(envelope);
     refuseProblems([...problemsOfQuery, ...problems]);
-    return { ...envelope, judged };
+    return { spans: envelope.spans, value: judged ?? envelope.value };
   };
 }
 
 /** Finds the problems of a body: by its schema, or by the variant that `choose` names, and those that only `judge` can find. */
-function judgeOf(body: JsonBody): (envelope: Envelope) => Judgement {
+async function judgeOf(body: JsonBody): Promise<(envelope: ReadBody) => Judgement> {
   const { variants, judge = (): Judgement => ({ problems: [] }) } = body;
-  const compiled = new Map((variants?.schemas ?? [body.schema]).map((schema) => [schema, schemaProblems(schema)]));
+  const judges = (variants?.schemas ?? [body.schema]).map(async (schema) => [schema, await schemaJudge(schema)] as const);
+  const compiled = new Map(await Promise.all(judges));
   return ({ value, spans }) => {
     const schema = variants?.choose(value) ?? body.schema;
     const { problems, judged } = judge(value, spans);
@@ -77,25 +76,29 @@ function refuseProblems(problems: readonly RequestProblem[]): void {
   if (problems.length > 0) throw invalidRequest(problems);
 }
 
+/** Reads the query string as the route declares it. A reader of the route's own throws. */
 export function readQuery(
-  route: Route,
-  request: IncomingMessage,
-): { readonly query: URLSearchParams; readonly problems: readonly RequestProblem[] } {
-  const { url = '' } = request;
+  { query = {} }: Pick<Route, 'query'>,
+  { url = '' }: Pick<IncomingMessage, 'url'>,
+): { readonly query: unknown; readonly problems: readonly RequestProblem[] } {
   const at = url.indexOf('?');
-  if (at < 0) return { query: new URLSearchParams(), problems: [] };
-  const text = url.slice(at + 1);
+  const text = at < 0 ? '' : url.slice(at + 1);
   // URLSearchParams drops one leading `?`; without this one it would drop the first character of a name such as `?a`.
-  const query = new URLSearchParams(`?${text}`);
+  const given = new URLSearchParams(`?${text}`);
   const list = createProblemList();
-  for (const name of query.keys()) {
-    if (route.query?.(name) !== true) list.add(`?${name.slice(0, 128)}`, 'is no query parameter of this route; leave it out');
-  }
+  addNotUtf8(list, text);
+  if (isQueryReader(query)) return { query: list.problems.length > 0 ? undefined : query.read(given), problems: list.problems };
+  const read = readParameters(given, query);
+  if ('values' in read) return { query: read.values, problems: list.problems };
+  for (const { pointer, detail } of read.problems) list.add(pointer, detail);
+  return { query: undefined, problems: list.problems };
+}
+
+function addNotUtf8(list: ProblemList, text: string): void {
   for (const parameter of text.split('&').filter((each) => !isUtf8(percentDecoded(each)))) {
     const [name = ''] = new URLSearchParams(`?${parameter}`).keys();
     list.add(`?${name.slice(0, 128)}`, 'is not UTF-8; percent-encode the bytes of UTF-8');
   }
-  return { query, problems: list.problems };
 }
 
 /**

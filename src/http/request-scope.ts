@@ -5,7 +5,7 @@ import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { continueTrace, type ReceivedTrace, readTrace, type TraceContext } from '#base/trace-context.ts';
 import type { Span } from '#base/tracing.ts';
-import type { ApprovalReference } from '#calls/approval-gate.ts';
+import type { ApprovalReference } from '#calls/approval-check.ts';
 import type { AttemptObservers } from '#calls/attempts.ts';
 import type { CallContext } from '#calls/call-context.ts';
 import { type CallOrigin, CallRecord } from '#calls/call-record.ts';
@@ -92,7 +92,7 @@ export class RequestScope implements CallContext, CallOrigin {
   get approval(): ApprovalReference | undefined {
     const { approval: id, 'x-reason': reason } = this.#request.headers;
     if (id === undefined && reason === undefined) return undefined;
-    return { id: textOfHeader(id), reason: textOfHeader(reason)?.slice(0, longestReason) };
+    return { id: textOfHeader(id), reason: textOfHeader(reason)?.slice(0, maxReasonLength) };
   }
 
   get wait(): number | undefined {
@@ -137,7 +137,7 @@ export class RequestScope implements CallContext, CallOrigin {
 }
 
 /** Characters of `X-Reason` that are kept. */
-const longestReason = 2_000;
+const maxReasonLength = 2_000;
 
 /** Node reads headers as latin1; a text with other characters is UTF-8. */
 function textOfHeader(value: string | readonly string[] | undefined): string | undefined {

@@ -14,7 +14,7 @@ async function answered(
   handle: () => RouteReply | Promise<RouteReply>,
 ): Promise<{ readonly status: number; readonly text: string; readonly cause: string | undefined }> {
   const options = { log: noLog, rateLimit: () => undefined, server: { requestBodyLimit: 1_000 } };
-  const route: Route = { method: 'GET', url: '/a', open: true, handle, ...monitoring, docs: {} as never };
+  const route: Route = { method: 'GET', url: '/a', open: true, handle, ...monitoring };
   const run = createRouteRunner(options as unknown as RouteRunnerOptions)(route);
   let failure: GatewayError | undefined;
   const scope = {

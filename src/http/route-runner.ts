@@ -1,6 +1,7 @@
 import type { Access } from '#access/access.ts';
-import { isOperation, type Operation } from '#access/operations.ts';
+import { type Authentication, withoutBasic } from '#access/authentication.ts';
 import type { Principal } from '#access/principal.ts';
+import type { Operation } from '#access/rights/operations.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -11,6 +12,7 @@ import { refuseCrossSite } from './admission/cross-site.ts';
 import type { OwnNames } from './admission/own-names.ts';
 import type { Pressure } from './admission/pressure.ts';
 import { checkDeclaredLength, checkMediaType } from './admission/request-checks.ts';
+import { hasBody, readWhole } from './body-arrival.ts';
 import { breakOffReply } from './connections/break-off.ts';
 import { answerError, noteFailure } from './error-replies.ts';
 import { idempotentRequestOf } from './idempotency.ts';
@@ -18,9 +20,9 @@ import { writeReply } from './reply-writer.ts';
 import { type BodyReader, bodyReader, type ReadBody, readQuery } from './request-reader.ts';
 import type { RequestScope } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
-import { accessOf, bodyMediaTypes, isOptional, type Route, type RouteReply } from './route.ts';
+import { accessOf, isOfApi, type Route, type RouteReply } from './route.ts';
+import { bodyMediaTypes, isOptional } from './route-body.ts';
 import type { ServedRequest } from './served-request.ts';
-import { hasBody, readWhole } from './whole-body.ts';
 
 export interface RouteRunnerOptions {
   readonly access: Access;
@@ -70,8 +72,8 @@ async function serve(
   options: RouteRunnerOptions & { readonly read: BodyReader },
 ): Promise<void> {
   const { raw, scope } = request;
-  const admitted = (): Promise<void> => admit(route, request, options);
-  await (scope.span === undefined ? admitted() : traceDecision(scope.span, admitted));
+  const decide = (): Promise<void> => admit(route, request, options);
+  await (scope.span === undefined ? decide() : traceDecision(scope.span, decide));
   if (isRefused(request)) return;
   if (raw.headers.expect !== undefined) answerExpectation(request);
   if (route.body?.kind !== 'stream') {
@@ -82,7 +84,7 @@ async function serve(
     }
     if (isRefused(request)) return;
   }
-  // A whole body has arrived by now; a streamed one has its own limit between two pieces (body-time.ts).
+  // A whole body has arrived by now; a streamed one has its own limit between two pieces (body-arrival.ts).
   request.endBodyTime();
   const { query, problems } = readQuery(route, raw);
   const body = await options.read(request, problems);
@@ -93,14 +95,14 @@ async function handle(
   route: Route,
   request: ServedRequest,
   {
-    body: { value, spans, judged },
+    body: { value, spans },
     query,
     options,
-  }: { readonly body: ReadBody; readonly query: URLSearchParams; readonly options: RouteRunnerOptions },
+  }: { readonly body: ReadBody; readonly query: unknown; readonly options: RouteRunnerOptions },
 ): Promise<RouteReply> {
   const { scope } = request;
   scope.record.idempotent = idempotentRequestOf(route, request);
-  if (route.counted === 'admitted') count(request, options);
+  if (route.counted === 'valid') count(request, options);
   if (route.body?.kind === 'stream') leaveUnread(request);
   return await route.handle({
     params: request.params,
@@ -108,11 +110,11 @@ async function handle(
     headers: request.raw.headers,
     body: value,
     spans,
-    judged,
     sourceAddress: scope.sourceAddress,
+    record: scope.record,
+    principal: scope.record.principal,
     ownOrigin: () => options.names.originOf(request.raw),
     context: scope,
-    count: () => count(request, options),
     watchCaller: () => watchCaller(request, options),
     reached: options.limitReached,
     whenDraining: (callback) => scope.whenDraining(callback),
@@ -184,10 +186,7 @@ async function admit(route: Route, request: ServedRequest, options: RouteRunnerO
   const asksSession = !isOpen && route.onlyEnds !== true;
   refuseCrossSite(raw, names, asksSession ? access.cookieName : undefined);
   if (!isOpen) {
-    const { authorization, cookie } = raw.headers;
-    const { sourceAddress, requestId } = scope;
-    const isOwnHost = (): boolean => names.isHost(raw);
-    request.caller = await access.authenticate({ authorization, cookie, isOwnHost, sourceAddress, requestId });
+    request.caller = await authenticate(route, request, options);
     scope.record.principal = request.caller.principal;
     refuseCaller(route, request, options);
   }
@@ -200,6 +199,29 @@ async function admit(route: Route, request: ServedRequest, options: RouteRunnerO
   if (route.holdsPlace) options.takePlace(scope);
 }
 
+async function authenticate(
+  route: Route,
+  { raw, scope }: ServedRequest,
+  { access, names }: RouteRunnerOptions,
+): Promise<Authentication> {
+  const { authorization, cookie } = raw.headers;
+  const { sourceAddress, requestId } = scope;
+  const isOwnHost = (): boolean => names.isHost(raw);
+  try {
+    return await access.authenticate({ authorization, cookie, isOwnHost, sourceAddress, requestId });
+  } catch (error) {
+    throw challenged(error, route, () => names.originOf(raw));
+  }
+}
+
+/** The error with the challenge of the route, which has no Basic: clients of the protocol read one challenge alone. */
+function challenged(error: unknown, { challenge }: Route, origin: () => string | undefined): unknown {
+  if (challenge === undefined || !(error instanceof GatewayError) || error.status !== 401) return error;
+  const { code, message, headers } = error;
+  const own = [withoutBasic(headers['WWW-Authenticate'] ?? ''), challenge(origin())].filter((part) => part !== '');
+  return new GatewayError(code, message, { cause: error, headers: { ...headers, 'WWW-Authenticate': own.join(', ') } });
+}
+
 /** Bytes; a streamed body has no limit. A body that the route does not use is read too, up to `unusedBody` bytes. */
 function bodyLimitOf({ body }: Route, { server }: RouteRunnerOptions): number {
   if (body === undefined) return Math.min(unusedBody, server.requestBodyLimit);
@@ -210,8 +232,9 @@ function bodyLimitOf({ body }: Route, { server }: RouteRunnerOptions): number {
 const unusedBody = 16_384;
 
 /** The one place where the role or the right to an operation is asked. The parts behind a route judge its object. */
-function refuseCaller({ docs: { operationId } }: Route, { scope, params }: ServedRequest, { admits }: RouteRunnerOptions): void {
-  if (!isOperation(operationId)) return;
-  const decision = admits({ principal: scope.record.principal, operation: operationId, adapter: params['adapterId'] });
+function refuseCaller(route: Route, { scope, params }: ServedRequest, { admits }: RouteRunnerOptions): void {
+  if (!isOfApi(route)) return;
+  const { principal } = scope.record;
+  const decision = admits({ principal, operation: route.operationId, adapter: params['adapterId'] });
   if (!decision.allowed) throw new GatewayError('forbidden', decision.reason);
 }

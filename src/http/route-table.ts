@@ -25,10 +25,10 @@ export interface FoundRoute {
 type NamedRoute = Pick<FoundRoute, 'name' | 'route'>;
 
 /** Longest path parameter: as many characters as the head of a request may have bytes, so that the router refuses none for its length. */
-const longestParameter = 16_384;
+const maxParameterLength = 16_384;
 
 export function createRouteTable(routes: readonly Route[]): RouteTable {
-  const router = findMyWay({ maxParamLength: longestParameter, querystringParser: () => ({}), onBadUrl: unused });
+  const router = findMyWay({ maxParamLength: maxParameterLength, querystringParser: () => ({}), onBadUrl: unused });
   for (const route of routes) {
     for (const method of withHead(route)) router.on(method, route.url, unused, { route, name: `${method} ${route.url}` });
   }

@@ -1,43 +1,97 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isOperation, type Operation, type OperationAccess, operations } from '#access/operations.ts';
 import type { Principal } from '#access/principal.ts';
+import { type Operation, type OperationAccess, operations } from '#access/rights/operations.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
-import type { GatewayError, RequestProblem } from '#base/gateway-error.ts';
+import type { GatewayError } from '#base/gateway-error.ts';
 import type { JsonSchema } from '#base/json-schema.ts';
 import type { LimitReached } from '#base/limits.ts';
+import type { ParameterValues, QueryParameters } from '#base/text/query-parameters.ts';
 import type { CallContext } from '#calls/call-context.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
-import type { RelayReply } from './rendering/rendering.ts';
+import type { RenderedReply } from './rendering/rendering.ts';
+import type { BodyOf, RouteBody } from './route-body.ts';
 
-/** One route. The server serves it; the OpenAPI document and the role matrix are made from it. */
+type Method = 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
+
+/**
+ * Declares an operation of the API: what it takes, what it replies, and what the documentation says. The types of the handler's `params`,
+ * `query` and `body` and of its reply follow from it. `serve` adds the handler. `endpoint`: such as `GET /runs/:id`.
+ */
+export function route<
+  const Url extends `/${string}`,
+  Query extends RouteQuery = QueryParameters,
+  Body extends RouteBody | undefined = undefined,
+  Value = unknown,
+>(
+  endpoint: `${Method} ${Url}`,
+  declared: Declaration<Url, Query, Body, Value>,
+): { readonly serve: (handle: Handler<Url, Query, Body, Value>, own?: OwnTraits) => ApiRoute } {
+  const [method, url] = endpoint.split(' ') as [Method, Url];
+  return { serve: (handle, own) => ({ ...declared, ...own, method, url, handle }) };
+}
+
+/** What only a running gateway knows of a route. */
+type OwnTraits = Pick<Route, 'open' | 'precondition'>;
+
+interface Declaration<Url, Query, Body, Value> extends Omit<Route, 'method' | 'url' | 'handle' | keyof OwnTraits>, RouteDocs {
+  /** Descriptions of the path parameters. */
+  readonly params?: Readonly<Record<ParamNames<Url>, string>>;
+  readonly query?: Query & RouteQuery;
+  readonly body?: Body & RouteBody;
+  readonly reply: ReplyDocs<Value>;
+}
+
+type ParamNames<Url> = Url extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParamNames<`/${Rest}`>
+  : Url extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
+type Handler<Url, Query, Body, Value> = (
+  request: RouteRequest<{ readonly [Name in ParamNames<Url>]: string }, QueryOf<Query>, BodyOf<Body>>,
+) => RouteReply<Value> | Promise<RouteReply<Value>>;
+
+type QueryOf<Query> = Query extends QueryReader<infer Value> ? Value : ParameterValues<Query>;
+
+/** One route, as the server has it. A page of the console is no operation of the API, and nothing else. */
 export interface Route extends RouteTraits {
-  readonly method: 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
+  readonly method: Method;
   /** With `:name` for path parameters. */
   readonly url: string;
   /** Open to everyone, against the table of operations. */
   readonly open?: boolean;
   /** Checked before the body is read: throws a GatewayError, such as `adapter-not-found`. */
-  readonly precondition?: (params: Readonly<Record<string, string>>, principal: Principal) => void;
-  readonly body?: JsonBody | FormBody | StreamBody | DocumentBody;
-  /** True for the names of the query parameters that the route takes; where absent, any query parameter is refused. */
-  readonly query?: (name: string) => boolean;
+  precondition?(params: Params, principal: Principal): void;
+  readonly body?: RouteBody;
+  /** Where absent, any query parameter is refused. */
+  readonly query?: RouteQuery;
   /** The route takes an Idempotency-Key. `headers`: the request headers that belong to the payload, in lower case. */
   readonly idempotency?: { readonly headers: readonly string[] };
-  /** A session cookie is enough, also where the browser does not say which site the page is of: the route only takes rights away. */
+  /** A session cookie suffices even if the browser does not name the requesting site, because the route can only end things. */
   readonly onlyEnds?: true;
   /** For errors in the shape of another standard than RFC 9457. */
   readonly errorShape?: ErrorShape;
-  readonly handle: (request: RouteRequest) => Promise<RouteReply> | RouteReply;
+  /** The route takes tokens alone: what its challenge says in addition (RFC 9728), or an empty text. `origin`: see RouteRequest.ownOrigin. */
+  readonly challenge?: (origin: string | undefined) => string;
+  handle(request: RouteRequest): Promise<RouteReply> | RouteReply;
   /** The operation of a route that relays calls; they are counted by their outcome. */
   readonly operation?: CallOperation;
-  readonly docs: RouteDocs;
+}
+
+/** An operation of the API. The OpenAPI document and the role matrix are made from these. */
+export interface ApiRoute extends Route, RouteDocs {}
+
+export function isOfApi(route: Route): route is ApiRoute {
+  return 'operationId' in route;
 }
 
 /** Who may call the route without a right of its own. */
-export function accessOf({ open = false, docs: { operationId } }: Pick<Route, 'open' | 'docs'>): OperationAccess {
-  if (open) return 'everyone';
-  return isOperation(operationId) ? operations[operationId] : [];
+export function accessOf(route: Route): OperationAccess {
+  if (route.open === true) return 'everyone';
+  return isOfApi(route) ? operations[route.operationId] : [];
 }
+
+type Params = Readonly<Record<string, string>>;
 
 /** How the front door treats the requests of a route. */
 export interface RouteTraits {
@@ -45,36 +99,23 @@ export interface RouteTraits {
   readonly sheddable: boolean;
   /** Each request holds one of a limited number of places until its reply ends; false for a stream that lasts for hours. */
   readonly holdsPlace: boolean;
-  /**
-   * When a request counts against `server.rateLimit`. `judged`: its handler calls `count` once the request is valid (for a relayed
-   * call the call path does it). `admitted`: as soon as its body is read.
-   */
-  readonly counted: 'admitted' | 'judged' | 'never';
+  /** When a request counts against `server.rateLimit`. `valid`: once it is valid. `call`: when the call path counts its call. */
+  readonly counted: 'valid' | 'call' | 'never';
   /** Each request goes on record in the audit log. False: only a request that is refused with 401 or 403 does. */
   readonly recorded: boolean;
 }
 
-export interface JsonBody {
-  readonly kind: 'json';
-  /** Where absent, `application/json`. The documentation shows the first. */
-  readonly mediaTypes?: readonly string[];
-  /** Bytes; where absent, `server.requestBodyLimit`. */
-  readonly limit?: number;
-  readonly schema: JsonSchema;
-  /** RFC 6901 pointers of members that are relayed as their exact bytes. */
-  readonly opaque?: readonly string[];
-  /** A request without a body counts as one with `{}`, of any media type. */
-  readonly optional?: boolean;
-  /** Finds the problems that a schema cannot express; it ignores members of a wrong type, which the schema reports. */
-  readonly judge?: (body: unknown, spans: ReadonlyMap<string, Buffer>) => Judgement;
-  /** Where `schema` is a union: its members, and which of them a body is judged by, so that its problems are about that one alone. */
-  readonly variants?: { readonly schemas: readonly JsonSchema[]; readonly choose: (body: unknown) => JsonSchema };
+/** Query parameters by their name, or a reader of its own, which throws a GatewayError. */
+export type RouteQuery = QueryParameters | QueryReader;
+
+interface QueryReader<Query = unknown> {
+  /** For the documentation. */
+  readonly parameters: Readonly<Record<string, { readonly description: string; readonly schema: JsonSchema }>>;
+  readonly read: (query: URLSearchParams) => Query;
 }
 
-export interface Judgement {
-  readonly problems: readonly RequestProblem[];
-  /** What the judge has read of the body, for the handler (`RouteRequest.judged`), so that it is read only once. */
-  readonly judged?: unknown;
+export function isQueryReader(query: RouteQuery): query is QueryReader {
+  return typeof query['read'] === 'function';
 }
 
 /** How a route writes its errors by another standard than RFC 9457; the statuses and headers stay. */
@@ -84,49 +125,19 @@ export interface ErrorShape {
   readonly write: (error: GatewayError) => string;
 }
 
-interface FormBody {
-  readonly kind: 'form';
-  /** Bytes. */
-  readonly limit: number;
-  /** For the documentation only: the route's handler judges the form. */
-  readonly schema: JsonSchema;
-}
-
-/** A body of any length that the handler reads as it arrives: `RouteRequest.body` is an AsyncIterable of Buffers. */
-interface StreamBody {
-  readonly kind: 'stream';
-  readonly mediaType: 'application/x-ndjson';
-  /** For the documentation only. */
-  readonly schema: JsonSchema;
-}
-
-/** A text that is kept as it is: `RouteRequest.body` is a Buffer with its bytes, which the route's handler judges. */
-interface DocumentBody {
-  readonly kind: 'document';
-  /** The documentation shows the first. */
-  readonly mediaTypes: readonly string[];
-  /** Bytes. */
-  readonly limit: number;
-  /** For the documentation only. */
-  readonly schema: JsonSchema;
-}
-
-export interface RouteRequest {
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: URLSearchParams;
+export interface RouteRequest<OfPath = Params, Query = unknown, Body = unknown> {
+  readonly params: OfPath;
+  readonly query: Query;
   readonly headers: IncomingHttpHeaders;
-  /** Valid by the route's schema where it has one; for a form its text, for a document its bytes. */
-  readonly body: unknown;
+  readonly body: Body;
   /** The exact bytes of the opaque members that the caller gave. */
   readonly spans: ReadonlyMap<string, Buffer>;
-  /** What the `judge` of the route has read of the body. */
-  readonly judged: unknown;
   readonly sourceAddress: string;
   readonly context: CallContext;
+  readonly record: CallContext['record'];
+  readonly principal: Principal;
   /** The origin by which the caller reached the gateway; undefined where `Host` is none of the gateway's names. */
   readonly ownOrigin: () => string | undefined;
-  /** Counts the request against `server.rateLimit` (`counted: 'judged'`). Throws 429 where its caller has used up its calls. */
-  readonly count: () => void;
   /** Counts that a limit was reached (`gateway_limit_reached_total`). */
   readonly reached: LimitReached;
   /**
@@ -141,98 +152,87 @@ export interface RouteRequest {
   readonly whenDraining: (callback: () => void) => () => void;
 }
 
-export type RouteReply =
-  | RelayReply
+/** `Value`: of a JSON body. */
+export type RouteReply<Value = unknown> =
+  | RenderedReply
+  | { readonly kind: 'json'; readonly status: number; readonly headers: Headers; readonly value: Value }
   | {
       readonly kind: 'streamed';
-      readonly headers?: Readonly<Record<string, string>>;
+      readonly headers?: Headers;
       readonly mediaType: string;
       readonly pieces: AsyncGenerator<Buffer, void, undefined>;
     }
   | {
       readonly kind: 'plain';
       readonly status: number;
-      readonly headers?: Readonly<Record<string, string>>;
+      readonly headers?: Headers;
       /** Default `application/json; charset=utf-8`. */
       readonly mediaType?: string;
       readonly body?: Buffer | string;
     }
   /** The error of an earlier request with the same Idempotency-Key, whose id it has. */
-  | {
-      readonly kind: 'problem';
-      readonly error: GatewayError;
-      readonly requestId: string;
-      readonly headers: Readonly<Record<string, string>>;
-    };
+  | { readonly kind: 'problem'; readonly error: GatewayError; readonly requestId: string; readonly headers: Headers };
 
-/** The media types that a route's body may have. */
-export function bodyMediaTypes(body: NonNullable<Route['body']>): readonly string[] {
-  if (body.kind === 'form') return ['application/x-www-form-urlencoded'];
-  return body.kind === 'stream' ? [body.mediaType] : (body.mediaTypes ?? jsonAlone);
+type Headers = Readonly<Record<string, string>>;
+
+export function json<Value>(status: number, value: Value, headers: Headers = {}): RouteReply<Value> {
+  return { kind: 'json', status, headers, value };
 }
 
-/** Whether a request may leave the body out. */
-export function isOptional(body: NonNullable<Route['body']>): boolean {
-  return body.kind === 'json' && body.optional === true;
+/** JSON that is a text already, such as one with numbers of any length. */
+export function rawJson(status: number, body: string, headers: Headers = {}): RouteReply<never> {
+  return { kind: 'plain', status, headers, body };
 }
 
-const jsonAlone = ['application/json'];
-
-/** A JSON answer. */
-export function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): RouteReply {
-  return { kind: 'plain', status, headers, body: JSON.stringify(value) };
-}
+export const noContent: RouteReply<never> = { kind: 'plain', status: 204 };
 
 /** What OpenAPI and /docs say about a route in addition to its schemas. */
 export interface RouteDocs {
   /** OpenAPI's tag. */
   readonly tag: 'relay' | 'automations' | 'workflows' | 'forms' | 'runs' | 'approvals' | 'access' | 'operations';
-  /** Says who may call the route. A path: a page of the console, which is no operation. */
-  readonly operationId: Operation | `/${string}`;
+  /** Says who may call the route. */
+  readonly operationId: Operation;
   readonly summary: string;
   readonly description?: string;
-  /** Request headers that the route reads. */
-  readonly requestHeaders?: readonly { readonly name: string; readonly description: string }[];
-  readonly pathParameters?: Readonly<Record<string, string>>;
-  readonly queryParameters?: readonly { readonly name: string; readonly description: string; readonly schema: JsonSchema }[];
-  readonly success: {
-    readonly status: number;
-    readonly description: string;
-    readonly mediaType?: string;
-    /** Of the same value in other forms. */
-    readonly otherMediaTypes?: readonly string[];
-    readonly schema?: JsonSchema;
-    /** Headers in addition to X-Request-Id, by name. */
-    readonly headers?: Readonly<Record<string, string>>;
-  };
-  /** Other replies without error, such as 304. `sameBody`: with the body of `success`; otherwise without one. */
+  /** Descriptions of the request headers that the route reads. */
+  readonly requestHeaders?: Headers;
+  /** Descriptions of the path parameters. */
+  readonly params?: Params;
+  readonly reply: ReplyDocs;
+  /** Other replies without error, such as 304. `sameBody`: with the body of `reply`; otherwise without one. */
   readonly otherReplies?: readonly {
     readonly status: number;
     readonly description: string;
     readonly sameBody?: true;
-    readonly headers?: Readonly<Record<string, string>>;
+    readonly headers?: Headers;
   }[];
   /** Error codes of the route, in addition to those that follow from its properties (openapi-errors.ts). */
-  readonly errors: readonly ErrorCode[];
-  /** Of codes that have another status here than in the table of codes. */
-  readonly statuses?: Readonly<Partial<Record<ErrorCode, number>>>;
+  readonly errors?: readonly ErrorCode[];
   /** Errors in the shape of another standard than problem+json. */
-  readonly otherErrors?: readonly OtherError[];
-  readonly example?: RouteExample;
+  readonly otherErrors?: readonly {
+    readonly status: number;
+    readonly description: string;
+    readonly schema: JsonSchema;
+    readonly headers?: Headers;
+  }[];
+  /** One request and its reply, shown in the documentation; a test checks both against the schemas. */
+  readonly example?: {
+    /** Values of the path parameters, not encoded. */
+    readonly path?: Params;
+    readonly query?: Readonly<Record<string, string | number>>;
+    readonly request?: unknown;
+    readonly reply?: unknown;
+  };
 }
 
-interface OtherError {
-  readonly status: number;
+interface ReplyDocs<Value = unknown> {
+  /** Default 200. */
+  readonly status?: number;
   readonly description: string;
-  readonly schema: JsonSchema;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** One request and its reply, shown in the documentation; a test checks both against the schemas. */
-interface RouteExample {
-  /** Values of the path parameters, not encoded. */
-  readonly path?: Readonly<Record<string, string>>;
-  readonly query?: Readonly<Record<string, string | number>>;
-  readonly request?: unknown;
-  readonly reply?: unknown;
+  readonly mediaType?: string;
+  /** Of the same value in other forms. */
+  readonly otherMediaTypes?: readonly string[];
+  readonly schema?: JsonSchema<Value>;
+  /** Headers in addition to X-Request-Id, by name. */
+  readonly headers?: Headers;
 }

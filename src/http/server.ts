@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { createServer as createServerOfNode, IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer as createSecureServer, Server as HttpsServer } from 'node:https';
+import { createRequire } from 'node:module';
 import type { AddressInfo, Socket } from 'node:net';
 import type { AuditLog } from '#audit/audit-log.ts';
 import { GatewayError } from '#base/gateway-error.ts';
@@ -11,7 +12,7 @@ import { createOwnNames, type OwnNames } from './admission/own-names.ts';
 import { overloaded } from './admission/pressure.ts';
 import { checkFraming } from './admission/request-checks.ts';
 import { createSourceAddress } from './admission/source-address.ts';
-import { watchBodyTime } from './connections/body-time.ts';
+import { watchBodyTime } from './body-arrival.ts';
 import { frontDoorLimit, limitConnections } from './connections/connection-limit.ts';
 import { inOrder } from './connections/in-order.ts';
 import { acceptBacklog, type OpenConnections, trackConnections } from './connections/open-connections.ts';
@@ -25,6 +26,9 @@ import type { Route } from './route.ts';
 import { createRouteRunner, type RouteRunnerOptions } from './route-runner.ts';
 import { createRouteTable, type FoundRoute, type RouteTable } from './route-table.ts';
 import type { ServedRequest } from './served-request.ts';
+
+/** An import of node:http also loads Node's WebSocket, fetch and HTTP/2, which take 12 MiB. */
+const { createServer } = createRequire(import.meta.url)('node:http') as { readonly createServer: typeof createServerOfNode };
 
 /** PEM texts. */
 interface Certificate {
@@ -67,7 +71,7 @@ export interface HttpServer {
   abort(): void;
 }
 
-/** Milliseconds, and bytes of a head. Slow headers get 408; bodies have limits of their own (body-time.ts). */
+/** Milliseconds, and bytes of a head. Slow headers get 408; bodies have limits of their own (body-arrival.ts). */
 const inboundLimits = {
   headersTimeout: 10_000,
   requestTimeout: 0,
@@ -149,14 +153,14 @@ function createHandler(
   };
 }
 
-/** Takes places for requests after authentication: until then a request opens no connection to a far side. */
-function createPlaces(most: number): RouteRunnerOptions['takePlace'] {
+/** Takes places for requests after authentication: until then a request opens no connection to an upstream. */
+function createPlaces(maxHeld: number): RouteRunnerOptions['takePlace'] {
   let held = 0;
   const releasePlace = (): void => void (held -= 1);
   return (scope) => {
     // The caller left during authentication: its reply has ended already, and would never release the place.
     if (scope.isClosed) return;
-    if (held >= most) throw overloaded('as many requests are in flight as its limit of open files allows');
+    if (held >= maxHeld) throw overloaded('as many requests are in flight as its limit of open files allows');
     held += 1;
     scope.releasePlace = releasePlace;
   };

@@ -1,4 +1,4 @@
-/** A valid JSON text of UTF-8 without the white space between its tokens. All else stays byte for byte. */
+/** Valid UTF-8 without white space between tokens; all else byte for byte. */
 export function compactJson(bytes: Buffer): string {
   const compact = Buffer.allocUnsafe(bytes.length);
   let length = 0;

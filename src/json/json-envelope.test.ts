@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { GatewayError } from '#base/gateway-error.ts';
 import { readEnvelope, readEnvelopeInSteps } from './json-envelope.ts';
-import { jsonObjectText, jsonText, valueOf } from './json-texts.test-data.ts';
-import { opaqueMembers } from './opaque-member.ts';
+import { opaqueMembers } from './json-pointer.ts';
+import { jsonObjectText, jsonText, valueOf } from './json-texts.test-support.ts';
 
 const opaque = opaqueMembers(['/body']);
 

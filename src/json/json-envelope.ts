@@ -1,40 +1,32 @@
 import { isUtf8 } from 'node:buffer';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
-import { exactNumber } from './exact-json.ts';
-import { pointerTo } from './json-pointer.ts';
+import { createProblemList, type ProblemList } from './forms/problem-list.ts';
+import { type OpaqueMember, pointerTo } from './json-pointer.ts';
 import { JsonSyntaxError } from './json-scanner.ts';
 import { type JsonMember, type JsonNode, JsonTreeReader } from './json-tree.ts';
-import type { OpaqueMember } from './opaque-member.ts';
-import { createProblemList, type ProblemList } from './problem-list.ts';
+import { exactNumber } from './parse-json.ts';
 
 const maxDepth = 128;
-/** Values in the envelope; a relayed member counts as one. The schema of every route allows far fewer. */
+/** A relayed member counts as one. Every schema allows far fewer. */
 const maxValues = 10_000;
 
 interface EnvelopeOptions {
-  /** What the JSON text is for its sender. Default: `body`. */
   readonly sentAs?: 'body' | 'line';
-  /** The members that are relayed without interpretation. */
   readonly opaque: readonly OpaqueMember[];
-  /** Numbers that a double would change are raw JSON (exact-json.ts). */
+  /** Numbers that a double would change become raw JSON (parse-json.ts). */
   readonly exactNumbers?: true;
-  /** Finds further problems of the value, so that one error reports them together with the problems of the text. */
+  /** Further problems, reported together with those of the text. */
   readonly alsoWrong?: (envelope: JsonEnvelope) => readonly RequestProblem[];
 }
 
-/** A parsed request body. */
 interface JsonEnvelope {
-  /** In place of each relayed member it has an empty value of the same kind, so that a schema can check the kind. */
+  /** A relayed member is an empty value of its kind, for its schema. */
   readonly value: unknown;
-  /** The bytes of the relayed members by pointer: views of the given buffer, not copies. */
+  /** Relayed bytes by pointer: views, not copies. */
   readonly spans: ReadonlyMap<string, Buffer>;
 }
 
-/**
- * Parses the JSON body of a request. Rejects with `invalid-json`: no body, a byte order mark, bytes that are not UTF-8, bad
- * syntax, or nesting deeper than 128. Outside the relayed members, duplicate names, lone surrogates, `__proto__` and
- * `constructor.prototype` are rejected too; one error names them all.
- */
+/** Rejects with `invalid-json`: no body, a byte order mark, no UTF-8, bad syntax, deeper than 128. Outside relayed members also duplicate names, lone surrogates, `__proto__` and `constructor.prototype`, all in one error. */
 export function readEnvelope(bytes: Buffer, options: EnvelopeOptions): JsonEnvelope {
   const reader = openReader(bytes, options);
   try {
@@ -44,7 +36,7 @@ export function readEnvelope(bytes: Buffer, options: EnvelopeOptions): JsonEnvel
   }
 }
 
-/** As `readEnvelope`, in steps between which the event loop continues. */
+/** The event loop continues between steps. */
 export async function readEnvelopeInSteps(bytes: Buffer, options: EnvelopeOptions): Promise<JsonEnvelope> {
   const reader = openReader(bytes, options);
   try {
@@ -86,7 +78,7 @@ function refuse(message: string, pointer = ''): never {
 
 function checkText(bytes: Buffer, sentAs = 'body'): void {
   if (bytes.length === 0) refuse('The request has no body: send a JSON object.');
-  // A JSON text must not begin with a byte order mark (RFC 8259, section 8.1).
+  // RFC 8259, section 8.1.
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     refuse(`The ${sentAs} begins with a byte order mark: send UTF-8 without one.`);
   }
@@ -96,17 +88,17 @@ function checkText(bytes: Buffer, sentAs = 'body'): void {
 function refuseSyntax(error: unknown, reader: JsonTreeReader, bytes: Buffer, { sentAs = 'body' }: EnvelopeOptions): never {
   if (!(error instanceof JsonSyntaxError)) throw error;
   const { line, column } = placeOf(bytes, error.offset);
-  // For a single line the caller reports its number, so only the column is named here.
+  // Of a single line the caller reports the number.
   const place = `${sentAs === 'body' ? `line ${line}, ` : ''}column ${column} (byte ${error.offset})`;
   const advice = error.kind === 'depth' ? 'flatten it' : 'correct it there';
   return refuse(`The ${sentAs} is not acceptable JSON: ${error.message}, at ${place}: ${advice}.`, reader.pointer);
 }
 
-/** Line and column, both counted from 1. A column is a character, not a byte. */
+/** From 1. A column is a character. */
 function placeOf(bytes: Buffer, offset: number): { readonly line: number; readonly column: number } {
   let line = 1;
   let lineStart = 0;
-  // Not with indexOf: for 10 MiB of line feeds, its calls take half a second.
+  // indexOf takes half a second for 10 MiB of line feeds.
   for (let at = 0; at < offset; at++) {
     if (bytes[at] !== 0x0a) continue;
     line++;
@@ -117,13 +109,13 @@ function placeOf(bytes: Buffer, offset: number): { readonly line: number; readon
   return { line, column };
 }
 
-/** The offset of the first character that is not UTF-8, by binary search. Each byte is checked about twice. */
+/** By binary search. */
 function invalidUtf8Offset(bytes: Buffer): number {
   let valid = 0;
   let invalid = bytes.length;
   while (invalid - valid > 8) {
     let middle = (valid + invalid) >>> 1;
-    // Move back to the beginning of a character, which has at most three bytes after its first.
+    // Back to the first byte of a character.
     for (let i = 0; i < 3 && ((bytes[middle] ?? 0) & 0xc0) === 0x80; i++) middle--;
     if (isUtf8(bytes.subarray(valid, middle))) valid = middle;
     else invalid = middle;
@@ -133,31 +125,27 @@ function invalidUtf8Offset(bytes: Buffer): number {
   return longest;
 }
 
-/**
- * An object or array of the text. Its pointer is computed once, and only if a problem needs it: a hostile body has thousands of
- * deep places.
- */
+/** Its pointer is computed once, if a problem needs it: a hostile body has thousands of deep places. */
 interface Place {
   readonly outer: Place | undefined;
-  /** The name or index in `outer`. */
+  /** In `outer`. */
   readonly segment: string | number;
   pointer: string | undefined;
 }
 
-/** The pointer to the value at `segment` of `outer`. The outermost value has no `outer`. */
+/** The outermost value has no `outer`. */
 function pointerIn(outer: Place | undefined, segment: string | number): string {
   if (outer === undefined) return '';
   outer.pointer ??= pointerIn(outer.outer, outer.segment);
   return pointerTo(outer.pointer, segment);
 }
 
-/** What the values of one text have in common. */
 interface Reading {
   readonly list: ProblemList;
   readonly numberOf: (text: string) => unknown;
 }
 
-/** The node as a plain JavaScript value. Names that would reach a prototype are reported, and never assigned. */
+/** Never assigns names that would reach a prototype. */
 function plainValue(node: JsonNode, at: Pick<Place, 'outer' | 'segment'>, reading: Reading): unknown {
   switch (node.kind) {
     case 'object':
@@ -167,7 +155,7 @@ function plainValue(node: JsonNode, at: Pick<Place, 'outer' | 'segment'>, readin
       return node.items.map((item, index) => plainValue(item, { outer, segment: index }, reading));
     }
     case 'string':
-      // The bytes are UTF-8, so a lone surrogate can only come from an escape.
+      // Only an escape can make one, as the bytes are UTF-8.
       if (!node.value.isWellFormed())
         reading.list.add(
           pointerIn(at.outer, at.segment),
@@ -187,8 +175,7 @@ function plainValue(node: JsonNode, at: Pick<Place, 'outer' | 'segment'>, readin
 function plainObject(members: readonly JsonMember[], place: Place, reading: Reading): Record<string, unknown> {
   const value: Record<string, unknown> = {};
   for (const entry of members) {
-    // Not `const [name, member]`: before V8 optimizes it, destructuring creates an iterator and three result objects for each
-    // entry.
+    // Destructuring makes an iterator and three objects for each entry, before V8 optimizes it.
     const name = entry[0];
     const member = entry[1];
     const plain = plainValue(member, { outer: place, segment: name }, reading);

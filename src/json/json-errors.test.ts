@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { readCutJsonErrors, readJsonErrors } from './json-errors.ts';
-import { brokenJsonText } from './json-texts.test-data.ts';
+import { brokenJsonText } from './json-texts.test-support.ts';
 
 const error = { 'error-type': 'application', 'error-tag': 'data-exists', 'error-message': 'object already exists' };
 const read = { tag: 'data-exists', message: 'object already exists' };

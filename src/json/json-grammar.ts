@@ -1,8 +1,4 @@
-/**
- * The grammar of RFC 8259 as a table: byte × state → next state. If a container or value opens or ends, or the byte is wrong, the
- * entry is an action instead: a number of at least `firstAction`. The scanner keeps the nesting, and computes the next state of
- * an action from it.
- */
+/** RFC 8259 as a table: byte × state → next state, or an action from `firstAction` on, whose next state the scanner computes from the nesting. */
 
 // Inside strings. Only the first two states skip runs of plain bytes.
 const inString = 0;
@@ -39,7 +35,7 @@ const literals = [
 const stateCount = 39;
 
 export const firstAction = 64;
-/** An unreported value ends: `skipNumber` before this byte, `skipValue` after it. */
+/** An unreported value ends before (`skipNumber`) or after this byte. */
 const skipNumber = 64;
 export const skipValue = 65;
 export const openObject = 66;
@@ -60,7 +56,7 @@ function on(table: Uint8Array, state: number, characters: string, next: number):
 }
 
 function addString(table: Uint8Array, string: number, escape: number, hex: number, end: number): void {
-  // Every character except the quote, the backslash and U+0000 to U+001F may appear unescaped (RFC 8259, section 7).
+  // RFC 8259, section 7.
   table.fill(string, (string << 8) | 0x20, (string << 8) | 0x100);
   on(table, string, '"', end);
   on(table, string, '\\', escape);
@@ -82,7 +78,7 @@ function addNumber(table: Uint8Array, end: number): void {
   for (const state of [zero, inInteger, fraction, exponentDigits]) on(table, state, `${whiteSpace},]}`, end);
 }
 
-/** The state of a token after its first byte. */
+/** By the first byte of a token. */
 export const stateAfterFirstByte = new Uint8Array(256).fill(failed);
 
 function addFirstBytes(): void {
@@ -130,17 +126,16 @@ function createTable(reporting: boolean): Uint8Array {
 
 addFirstBytes();
 
-/** For values that are not reported: only state changes, no actions at the beginning and end of tokens. */
+/** No actions at tokens, for values that are not reported. */
 export const silentTable = createTable(false);
-/** The same language, with actions at the beginning and end of each token. */
+/** With actions at the beginning and end of tokens. */
 export const reportingTable = createTable(true);
 
-/** Whether a number is complete in this state. Only the end of the text or the next byte ends a number. */
+/** Only the next byte or the end of the text ends it. */
 export function isCompleteNumber(state: number): boolean {
   return state === zero || state === inInteger || state === fraction || state === exponentDigits;
 }
 
-/** A description of what the grammar allows in a state. */
 export function expectedIn(state: number): string {
   if (state <= inKey) return 'a control character (U+0000 to U+001F) to be written as an escape';
   if (state === stringEscape || state === keyEscape) return 'one of " \\ / b f n r t u after the backslash';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { type JsonHandler, JsonScanner, type JsonSpanKind, JsonSyntaxError } from './json-scanner.ts';
-import { brokenJsonText, chunkSizes, cut, type JsonText, jsonText } from './json-texts.test-data.ts';
+import { brokenJsonText, chunkSizes, cut, type JsonText, jsonText } from './json-texts.test-support.ts';
 
 interface Verdict {
   readonly kind: string;

@@ -25,13 +25,9 @@ import {
   stateAfterFirstByte,
 } from './json-grammar.ts';
 
-/**
- * Why a text was refused. `syntax`: it violates the grammar of RFC 8259. `depth`: it is nested too deeply. `incomplete`: it ends
- * too early. `size`: it has too many values.
- */
 type JsonFault = 'syntax' | 'depth' | 'incomplete' | 'size';
 
-/** The text is not acceptable JSON. `offset` counts bytes from the beginning of the text, across all chunks. */
+/** `offset`: bytes from the beginning, across chunks. */
 export class JsonSyntaxError extends Error {
   readonly kind: JsonFault;
   readonly offset: number;
@@ -44,51 +40,45 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/** The kind of a reported span. `key` is the name of a member, with its quotes. */
+/** `key`: a member's name, with quotes. */
 export type JsonSpanKind = 'key' | 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
-/**
- * Receives spans as they open and close. Offsets are absolute, and `end` is exclusive. The outermost value has level 1, the keys
- * and values in it level 2, and so on. Both methods may set the scanner's `eventDepth` for everything that follows.
- */
+/** Absolute offsets, `end` exclusive. The outermost value has level 1. May set the scanner's `eventDepth`. */
 export interface JsonHandler {
   begin(kind: JsonSpanKind, start: number, level: number): void;
   end(kind: JsonSpanKind, end: number, level: number): void;
-  /** In place of both, for most names and strings: where a handler has this method, it saves time. */
+  /** In place of both, for most names and strings; saves time. */
   whole?(kind: 'key' | 'string', start: number, end: number, level: number): void;
 }
 
 interface JsonScannerOptions {
-  /** The deepest nesting of objects and arrays; the outermost has depth 1. */
+  /** The outermost has depth 1. */
   readonly maxDepth: number;
-  /** Spans up to this level are reported. 0, the default, reports none. */
+  /** Spans up to this level are reported. Default: 0, none. */
   readonly eventDepth?: number;
   readonly handler?: JsonHandler;
 }
 
 const noHandler: JsonHandler = { begin: () => undefined, end: () => undefined };
 const quote = 0x22;
-/** 1 for the bytes that end a run of plain string bytes: a quote, a backslash or a control character. */
+/** 1 for a quote, a backslash or a control character. */
 const stringEnds = Uint8Array.from({ length: 256 }, (_, byte) => (byte < 0x20 || byte === quote || byte === 0x5c ? 1 : 0));
 
-/** The first offset from `from` on that ends a run of plain string bytes. */
+/** Where a run of plain string bytes ends. */
 function plainEnd(bytes: Uint8Array, from: number, length: number): number {
   let i = from;
   while (i < length && stringEnds[bytes[i] as number] === 0) i++;
   return i;
 }
 
-/** The first offset from `from` on that has no digit. */
+/** Where the digits end. */
 function digitsEnd(bytes: Uint8Array, from: number, length: number): number {
   let i = from;
   while (i < length && ((bytes[i] as number) - 0x30) >>> 0 < 10) i++;
   return i;
 }
 
-/**
- * A strict scanner for RFC 8259. Takes bytes in chunks of any size, and accepts exactly what `JSON.parse` accepts, up to
- * `maxDepth`. Does not check that the bytes are UTF-8. Throws JsonSyntaxError, and refuses everything after that.
- */
+/** Accepts chunks of any size, and exactly what `JSON.parse` does up to `maxDepth`, without a check of UTF-8. Throws JsonSyntaxError, and then refuses everything. */
 export class JsonScanner {
   readonly #maxDepth: number;
   readonly #handler: JsonHandler;
@@ -97,9 +87,9 @@ export class JsonScanner {
   #table = silentTable;
   #offset = 0;
   #depth = 0;
-  /** For each open container, the state after it. */
+  /** The state after each open container. */
   readonly #containers: number[] = [];
-  /** The state after the end of the current value. */
+  /** After the current value. */
   #afterValue = afterDocument;
   #tokenKind: JsonSpanKind = 'null';
 
@@ -110,7 +100,7 @@ export class JsonScanner {
     this.#chooseTable();
   }
 
-  /** Spans up to this level are reported. Set it only in the handler, or between two chunks. */
+  /** Set it only in the handler, or between chunks. */
   get eventDepth(): number {
     return this.#eventDepth;
   }
@@ -151,7 +141,7 @@ export class JsonScanner {
     this.#offset += length;
   }
 
-  /** Ends the text. Throws JsonSyntaxError with the kind `incomplete` if a part is missing. */
+  /** Throws `incomplete` if a part is missing. */
   end(): void {
     const state = this.#state;
     if (this.#depth === 0 && isCompleteNumber(state)) {
@@ -171,11 +161,11 @@ export class JsonScanner {
     this.#table = this.#depth < this.#eventDepth ? reportingTable : silentTable;
   }
 
-  /** Sets the state after an action. Returns where the chunk goes on. */
+  /** Returns where the chunk goes on. */
   #act(action: number, chunk: Uint8Array, at: number, state: number): number {
     if (action === beginToken && chunk[at] === quote) return this.#beginString(chunk, at, state);
     this.#state = this.#stateAfter(action, this.#offset + at, chunk[at] as number, state);
-    // The byte that ends a number is not part of it, and has to be scanned again.
+    // The byte after a number is scanned again.
     return action === endNumber ? at : at + 1;
   }
 
@@ -200,7 +190,7 @@ export class JsonScanner {
     }
   }
 
-  /** A string without escapes that is whole in its chunk is reported at once. */
+  /** Reports a string without escapes at once, if it is whole in its chunk. */
   #beginString(chunk: Uint8Array, at: number, state: number): number {
     const end = plainEnd(chunk, at + 1, chunk.length);
     if (chunk[end] !== quote || this.#handler.whole === undefined) {
@@ -254,7 +244,19 @@ export class JsonScanner {
   }
 }
 
-/** Whether a token that begins in this state is a member name. */
+/** Undefined: the bytes are JSON, which is not nested deeper. UTF-8 is not checked. */
+export function jsonFault(bytes: Uint8Array, maxDepth = 128): JsonSyntaxError | undefined {
+  try {
+    const scanner = new JsonScanner({ maxDepth });
+    scanner.push(bytes);
+    scanner.end();
+    return undefined;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return error;
+    throw error;
+  }
+}
+
 function isBeforeKey(state: number): boolean {
   return state !== beforeValue && state !== beforeFirstItem;
 }
@@ -265,7 +267,6 @@ function kindOf(firstByte: number): JsonSpanKind {
   return firstByte === 0x6e ? 'null' : 'number';
 }
 
-/** The error for a byte that RFC 8259 does not allow in the state `state`. */
 function unexpected(byte: number, state: number, offset: number): JsonSyntaxError {
   return new JsonSyntaxError('syntax', `unexpected ${describe(byte)}: expected ${expectedIn(state)}`, offset);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { type JsonText, jsonText } from './json-texts.test-data.ts';
+import { type JsonText, jsonText } from './json-texts.test-support.ts';
 import { type JsonNode, readJsonTree } from './json-tree.ts';
 
 function expected({ kind, text, members, items }: JsonText): JsonNode {

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import { pointerTo } from './json-pointer.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { type OpaqueMember, pointerTo } from './json-pointer.ts';
 import { type JsonHandler, JsonScanner, type JsonSpanKind, JsonSyntaxError } from './json-scanner.ts';
-import type { OpaqueMember } from './opaque-member.ts';
 
-/** A lossless JSON value: members keep their order and repetitions, and numbers keep their text. */
+/** Lossless: members keep order and repetitions, numbers their text. */
 export type JsonNode =
   | { readonly kind: 'object'; readonly members: readonly JsonMember[] }
   | { readonly kind: 'array'; readonly items: readonly JsonNode[] }
@@ -15,27 +15,26 @@ export type JsonNode =
 export type JsonMember = readonly [name: string, value: JsonNode];
 
 interface JsonTreeOptions {
-  /** Deeper nesting throws. Default: 128. */
+  /** Default: 128. */
   readonly maxDepth?: number;
-  /** Values that are not parsed: the tree has an empty value of the same kind in their place. */
+  /** Empty values of the same kind in the tree. */
   readonly opaque?: readonly OpaqueMember[];
-  /** The most values allowed; an opaque value counts as one. A text with more is refused with the kind `size`. */
+  /** An opaque value counts as one. More: kind `size`. */
   readonly maxValues?: number;
 }
 
-/** Parses a complete text of UTF-8. Throws JsonSyntaxError if it is not JSON, or nested deeper than `maxDepth`. */
+/** Throws JsonSyntaxError. */
 export function readJsonTree(bytes: Buffer, options: JsonTreeOptions = {}): JsonNode {
   return new JsonTreeReader(bytes, options).read();
 }
 
-/** Bytes that take about a millisecond to parse. */
+/** Bytes, about a millisecond. */
 const step = 262_144;
 
 interface OpenContainer {
   readonly outer: OpenContainer | undefined;
-  /** Its name in `outer`, if `outer` is an object. */
+  /** In `outer`, if that is an object. */
   readonly key: string;
-  /** The opaque values inside this container. */
   readonly opaque: readonly OpaqueMember[];
   readonly node:
     | { readonly kind: 'object'; readonly members: JsonMember[] }
@@ -53,7 +52,7 @@ const empties: Readonly<Record<JsonNode['kind'], JsonNode>> = {
 
 const noSpans: ReadonlyMap<string, Buffer> = new Map();
 
-/** Parses one text. Beyond the tree, it has the bytes of the opaque values and the place of a fault. */
+/** Also has the bytes of opaque values, and the place of a fault. */
 export class JsonTreeReader implements JsonHandler {
   readonly #bytes: Buffer;
   readonly #text: string | undefined;
@@ -61,13 +60,12 @@ export class JsonTreeReader implements JsonHandler {
   readonly #scanner: JsonScanner;
   readonly #maxValues: number;
   #spans: Map<string, Buffer> | undefined;
-  /** The innermost open container. */
   #container: OpenContainer | undefined;
   #root: JsonNode = empties.null;
   #count = 0;
   #key = '';
   #start = 0;
-  /** The opaque value that is being skipped, and where it begins. */
+  /** Being skipped. */
   #skipped: OpaqueMember | undefined;
   #opaqueStart = 0;
 
@@ -79,12 +77,12 @@ export class JsonTreeReader implements JsonHandler {
     this.#scanner = new JsonScanner({ maxDepth: options.maxDepth ?? 128, eventDepth: Infinity, handler: this });
   }
 
-  /** The place being parsed: the skipped opaque value, else the innermost open container. */
+  /** Of the skipped opaque value, else of the innermost open container. */
   get pointer(): string {
     return this.#skipped?.pointer ?? pointerOf(this.#container);
   }
 
-  /** The bytes of the opaque values by pointer: views, not copies. */
+  /** By pointer: views, not copies. */
   get spans(): ReadonlyMap<string, Buffer> {
     return this.#spans ?? noSpans;
   }
@@ -95,7 +93,7 @@ export class JsonTreeReader implements JsonHandler {
     return this.#root;
   }
 
-  /** As `read`, but lets the event loop continue after each step. */
+  /** The event loop continues between steps. */
   async readInSteps(): Promise<JsonNode> {
     for (let start = 0; start < this.#bytes.length; start += step) {
       this.#scanner.push(this.#bytes.subarray(start, start + step));
@@ -148,9 +146,8 @@ export class JsonTreeReader implements JsonHandler {
     return kind === 'boolean' ? { kind, value: this.#bytes[this.#start] === 0x74 } : empties.null;
   }
 
-  /** The value of the string that ends at `end`. */
   #string(end: number): string {
-    return unescaped(this.#written(this.#start + 1, end - 1));
+    return unescape(this.#written(this.#start + 1, end - 1));
   }
 
   #written(start: number, end: number): string {
@@ -167,7 +164,7 @@ export class JsonTreeReader implements JsonHandler {
     else container.node.members.push([this.#key, node]);
   }
 
-  /** The opaque values that are inside the next value at this level, or are that value itself. */
+  /** Inside the next value at this level, or that value itself. */
   #opaqueInNext(level: number): readonly OpaqueMember[] {
     const container = this.#container;
     if (container === undefined) return this.#opaque;
@@ -176,7 +173,6 @@ export class JsonTreeReader implements JsonHandler {
   }
 }
 
-/** The opaque values whose pointer has this name or index at `level`. */
 function leadingTo(segment: string, level: number, opaque: readonly OpaqueMember[]): readonly OpaqueMember[] {
   return opaque.filter(({ segments }) => segments[level - 2] === segment);
 }
@@ -185,18 +181,12 @@ function endingAt(level: number, opaque: readonly OpaqueMember[]): OpaqueMember 
   return opaque.find(({ segments }) => segments.length === level - 1);
 }
 
-/**
- * Substrings of at least this length are views in V8. A view keeps the whole text alive, and JSON.stringify takes three times as
- * long for it.
- */
+/** Longer substrings are views in V8, which keep the text alive and slow JSON.stringify down threefold. */
 const sliceLimit = 13;
-/** Bytes. Longer bodies are not converted to one string. */
+/** Bytes. */
 const textLimit = 4_096;
 
-/**
- * The text as a string if it is short and each byte is one character, as in ASCII; else undefined. A substring takes a seventh of
- * the time that decoding the bytes takes.
- */
+/** For short ASCII: a substring takes a seventh of the time of decoding. */
 function textByBytes(bytes: Buffer): string | undefined {
   if (bytes.length > textLimit) return undefined;
   const text = bytes.toString();
@@ -204,17 +194,29 @@ function textByBytes(bytes: Buffer): string | undefined {
 }
 
 function pointerOf(container: OpenContainer | undefined): string {
-  // The outermost container has no name.
   if (container?.outer === undefined) return '';
   return pointerTo(pointerOf(container.outer), segmentIn(container.outer, container.key));
 }
 
-/** The name or index of the value in a container that is parsed now or next. */
+/** Of the value parsed now or next. */
 function segmentIn({ node }: OpenContainer, key: string): string | number {
   return node.kind === 'array' ? node.items.length : key;
 }
 
-/** The value of a valid JSON string without its quotes. Lone surrogates remain. */
-function unescaped(written: string): string {
+/** Without quotes. Lone surrogates remain. */
+function unescape(written: string): string {
   return written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written;
+}
+
+/** Bytes. Conversion blocks the event loop; relaying does not. */
+const convertibleLimit = 1024 ** 2;
+
+/** For a `body` that becomes XML or a form. Throws `invalid-request` over 1 MiB. */
+export function readBodyTree(object: Buffer): JsonNode {
+  if (object.length <= convertibleLimit) return readJsonTree(object);
+  throw new GatewayError('invalid-request', 'The body is too large to be converted from JSON to another format.', {
+    errors: [
+      { pointer: '/body', detail: `has ${object.length} bytes; at most ${convertibleLimit} can be converted to XML or a form` },
+    ],
+  });
 }

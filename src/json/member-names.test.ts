@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { stringToken } from './json-texts.test-data.ts';
+import { stringToken } from './json-texts.test-support.ts';
 import { groupByName, type NameGroups } from './member-names.ts';
 
 function groupsOf(tokens: readonly string[]): NameGroups | undefined {

@@ -1,35 +1,31 @@
 import { randomBytes } from 'node:crypto';
 
-/** The members of an object that share a name. */
 export interface NameGroups {
-  /** For each member, the index of the next member with the same name, or 0. */
+  /** For each member the next with its name, or 0. */
   readonly next: Uint32Array;
-  /** 1 if an earlier member has the same name. */
+  /** 1: an earlier member has the name. */
   readonly repeats: Uint8Array;
 }
 
 interface MemberNames {
-  /** JSON text that was parsed before, so that its names are valid. */
+  /** Parsed before. */
   readonly bytes: Uint8Array;
   readonly count: number;
-  /** The first offset of the token of a member's name, with its quote, and the offset after it. */
+  /** Offsets of the name's token, with its quotes. */
   readonly start: (index: number) => number;
   readonly end: (index: number) => number;
 }
 
-/** A random seed, so that an attacker cannot choose names with colliding hashes. */
+/** So that no sender can choose colliding names. */
 const seed = randomBytes(4).readInt32LE();
 
-/**
- * The indices of members with equal names, compared after unescaping (RFC 8259, section 8.3). Undefined if all names differ. An
- * instance of 8 MiB may have a million members. With a Map of strings they took a second, in which the event loop was blocked.
- */
+/** Compared after unescaping (RFC 8259, section 8.3). Undefined if all differ. A Map takes a second for a million members, and blocks the event loop. */
 export function groupByName({ bytes, count, start, end }: MemberNames): NameGroups | undefined {
   const next = new Uint32Array(count);
   const repeats = new Uint8Array(count);
   const names = new PlainNames(bytes, count);
   const mask = 2 ** Math.ceil(Math.log2(count * 2)) - 1;
-  /** A hash table with open addressing. An entry is the index of the last member with a name, plus 1; 0: free. */
+  /** Open addressing: the last member with a name, plus 1; 0: free. */
   const table = new Uint32Array(mask + 1);
   let differ = true;
   for (let index = 0; index < count; index += 1) {
@@ -49,12 +45,12 @@ export function groupByName({ bytes, count, start, end }: MemberNames): NameGrou
 }
 
 const [backslash, letterU] = [0x5c, 0x75];
-/** The character that an escape letter represents, if it differs from the letter. */
+/** If it differs from the letter. */
 const escapes = new Map(
   ['b', 'f', 'n', 'r', 't'].map((letter) => [letter.charCodeAt(0), (JSON.parse(`"\\${letter}"`) as string).charCodeAt(0)]),
 );
 
-/** The unescaped names, concatenated. They are UTF-8, where a lone surrogate is encoded like any other code point. */
+/** Unescaped and concatenated, with lone surrogates as other code points. */
 class PlainNames {
   readonly #bytes: Uint8Array;
   readonly #plain: Uint8Array;
@@ -68,7 +64,7 @@ class PlainNames {
     this.#ends = new Uint32Array(count);
   }
 
-  /** Adds the name between the offsets `from` and `to`, without quotes. Returns its hash. */
+  /** Between offsets, without quotes. Returns the hash. */
   add(from: number, to: number): number {
     const begin = this.#size;
     for (let at = from; at < to; ) {
@@ -105,7 +101,7 @@ class PlainNames {
     this.#plain[this.#size++] = byte;
   }
 
-  /** Reads one escape. `at` is the offset after the backslash; returns the offset after the escape. */
+  /** From after the backslash; returns the offset after the escape. */
   #unescape(at: number): number {
     const letter = this.#bytes[at] ?? 0;
     if (letter !== letterU) {
@@ -123,7 +119,6 @@ class PlainNames {
     return at + 11;
   }
 
-  /** Reads four hexadecimal digits. */
   #unitAt(at: number): number {
     let unit = 0;
     for (let digit = at; digit < at + 4; digit += 1) {

@@ -1,9 +1,6 @@
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/**
- * RFC 7396, section 2. null removes a member, an object is merged, and any other value replaces the old one. Does not modify its
- * arguments. Raw JSON of a number (exact-json.ts) is a value, no object.
- */
+/** RFC 7396, section 2. Changes no argument. Raw JSON (parse-json.ts) is no object. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const members = new Map(isObject(target) ? Object.entries(target) : []);

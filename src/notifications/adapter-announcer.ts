@@ -1,8 +1,8 @@
-import type { AdapterState } from '#adapters/adapter-standing.ts';
+import type { AdapterState } from '#adapters/nodes/node-standing.ts';
 import type { Clock } from '#base/clock.ts';
-import { every } from '#base/every.ts';
 import type { Log } from '#base/log.ts';
-import type { NewEvent } from '#runs/run-records.ts';
+import { every } from '#base/timing/every.ts';
+import type { NewEvent } from '#runs/journal/run-records.ts';
 import type { AdapterHealthStore } from './adapter-health-store.ts';
 
 /** An adapter instance as far as events tell of it. */

@@ -37,13 +37,13 @@ export function createNotificationCatalogue({
   readonly store: Pick<NotificationStore, 'list' | 'figures'>;
   readonly receivers: () => readonly Receiver[];
 }): NotificationCatalogue {
-  const shown = async (): Promise<readonly ShownReceiver[]> => {
+  const show = async (): Promise<readonly ShownReceiver[]> => {
     const receivers = current();
     const figures = await store.figures(receivers.map(({ id }) => id));
     return receivers.map(({ id, name, events }) => ({ name, events, ...(figures.get(id) ?? nothingYet) }));
   };
   return {
-    receivers: shown,
+    receivers: show,
     async list({ receiver, status, limit, before }) {
       const known = current();
       const names = new Map(known.map(({ id, name }) => [id, name]));
@@ -51,7 +51,7 @@ export function createNotificationCatalogue({
       const filter = { receivers: asked.map(({ id }) => id), status };
       const found = await store.list(filter, { limit: limit + 1, before });
       const list = found.slice(0, limit).map((one) => ({ ...one, receiver: names.get(one.receiver) ?? '' }));
-      return { receivers: await shown(), list, next: found.length > limit ? list.at(-1)?.number : undefined };
+      return { receivers: await show(), list, next: found.length > limit ? list.at(-1)?.number : undefined };
     },
   };
 }

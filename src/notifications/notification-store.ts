@@ -2,8 +2,10 @@ import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
 import { isOneOf } from '#database/json-rows.ts';
-import type { Tables } from '#database/tables.ts';
-import { cutEvent } from '#runs/cut-event.ts';
+import type { Tables } from '#database/tables/tables.ts';
+import { cutEvent } from '#runs/journal/events/cut-event.ts';
+import { unpackedEvents } from '#runs/journal/events/packed-events.ts';
+import { identityOfEvent } from '#runs/journal/run-row.ts';
 import type { AttemptOutcome, Notification, NotificationStatus } from './notification.ts';
 
 /** A notification that this gateway sends now. Another gateway may take it over when the lease has ended. */
@@ -126,12 +128,15 @@ async function scan(
   return await records.transaction().execute((transaction) => scanPage(context, transaction, { receiver, ...options }));
 }
 
+/** The run that has the batch tells of it. */
+const isInBatch = sql`exists (select 1 from run where run.id = event_log.run and run.in_batch is not null)`;
+
 interface ScannedEvent {
   readonly number: number;
   readonly at: number;
   readonly identity: string | null;
   readonly run: string | null;
-  /** Null: it is no event of the gateway. */
+  /** Null: it is no event of the gateway, or of a run in a batch. */
   readonly event: string | null;
 }
 
@@ -145,11 +150,12 @@ async function scanPage(
     select position, disabled_at from notification_receiver where id = ${receiver} ${lock}`.execute(transaction);
   const [known] = receivers;
   if (known === undefined) return false;
-  const { rows } = await sql<ScannedEvent>`select number, at, identity, run, case when kind = 'lifecycle' then event end as event
+  const { rows } = await sql<ScannedEvent>`select number, at, identity, run,
+    case when kind = 'lifecycle' and not ${isInBatch} then event end as event
     from event_log where number > ${known.position} order by number limit ${page}`.execute(transaction);
   const last = rows.at(-1);
   if (last === undefined) return false;
-  const wanted = known.disabled_at === null ? rows.filter(({ at }) => at >= since).flatMap((row) => readEvent(row) ?? []) : [];
+  const wanted = known.disabled_at === null ? rows.flatMap(eventsIn).filter(({ at }) => at >= since) : [];
   for (const { number, webhookId, type, body } of wanted.filter((event) => wants(event.type))) {
     await sql`insert into notification (receiver, event, webhook_id, type, body, status, attempts, created_at, due_at)
       values (${receiver}, ${number}, ${webhookId}, ${type}, ${body}, 'waiting', 0, ${now}, ${now})
@@ -159,11 +165,14 @@ async function scanPage(
   return rows.length === page;
 }
 
-/** Undefined: it is no event of the gateway. */
-function readEvent({ number, identity, event, run }: ScannedEvent) {
-  if (event === null) return undefined;
-  const { type } = JSON.parse(event) as { readonly type: string };
-  return { number, webhookId: `msg_${identity ?? number}`, type, body: cutEvent({ event, run: run ?? undefined }) };
+/** The events of the gateway in a row. */
+function eventsIn({ event: text, ...row }: ScannedEvent) {
+  if (text === null) return [];
+  return unpackedEvents({ ...row, kind: 'lifecycle', event: text }).map(({ number, at, id, event }) => {
+    const { type, source } = JSON.parse(event) as { readonly type: string; readonly source: string };
+    const identity = id === undefined ? row.identity : identityOfEvent('lifecycle', source, id);
+    return { number, at, webhookId: `msg_${identity ?? number}`, type, body: cutEvent({ event, run: row.run ?? undefined }) };
+  });
 }
 
 async function claim(

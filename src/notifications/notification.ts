@@ -8,6 +8,9 @@ export interface ReceiverOptions {
   readonly events: readonly string[];
   /** `whsec_` and base64 (Standard Webhooks 1.0). */
   readonly secret: Secret;
+  /** A jq expression over the event, which gives the body. Absent: the CloudEvent itself. */
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, Secret>>;
 }
 
 /** `waiting`: it will be sent, or is being sent. `failed`: every attempt failed. `dropped`: its receiver is gone. */
@@ -39,8 +42,10 @@ export interface AttemptOutcome {
   readonly kind: 'delivered' | 'gone' | 'failed';
   /** Of the reply. */
   readonly status?: number | undefined;
-  /** Of the error table, where there was no reply. */
+  /** Where there was no reply: of the error table, or `body-expression`. */
   readonly code?: string | undefined;
+  /** Of `body-expression`: what jq says, which may quote the event. */
+  readonly reason?: string | undefined;
   /** Milliseconds that the receiver asked to wait (Retry-After). */
   readonly retryAfter?: number | undefined;
 }

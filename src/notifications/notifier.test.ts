@@ -1,18 +1,20 @@
+// suite: long, waiting
+
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '#base/clock.ts';
 import { type Log, noLog } from '#base/log.ts';
 import { Secret } from '#base/secret.ts';
 import type { Database, StoreOptions } from '#database/database.ts';
-import { createConnector } from '#outbound/connector.ts';
-import { createResolver } from '#outbound/resolver.ts';
-import { createSender } from '#outbound/sender.ts';
-import type { NewEvent } from '#runs/run-records.ts';
-import { farSide, httpReply } from '../../test/support/far-sides/far-side.ts';
-import { WebhookReceiver } from '../../test/support/far-sides/webhook-receiver.ts';
+import { createSender } from '#outbound/call/sender.ts';
+import { createConnector } from '#outbound/dialling/connector.ts';
+import { createResolver } from '#outbound/dialling/resolver.ts';
+import type { NewEvent } from '#runs/journal/run-records.ts';
 import { lapse } from '../../test/support/lapse.ts';
 import { eachStore, type TestStore } from '../../test/support/stores/stores.ts';
 import { until } from '../../test/support/until.ts';
+import { httpReply, upstream } from '../../test/support/upstreams/upstream.ts';
+import { WebhookReceiver } from '../../test/support/upstreams/webhook-receiver.ts';
 import { announceAdapters } from './adapter-announcer.ts';
 import { createAdapterHealthStore } from './adapter-health-store.ts';
 import type { Notification } from './notification.ts';
@@ -57,10 +59,11 @@ async function place(
   const store = createNotificationStore({ database, clock: systemClock });
   const connect = createConnector({ resolve: createResolver({ concurrency: 2 }), timeouts: { dns: 1_000, connect: 1_000 } });
   const sender = createSender({ connect });
+  const expressions = { evaluate: () => Promise.reject(new Error('No receiver here has an expression.')) };
   const gaveUp: string[] = [];
   const notifier = createNotifier({
     store,
-    send: createWebhooks({ sender, clock: systemClock, userAgent: 'test' }),
+    send: createWebhooks({ sender, expressions, clock: systemClock, userAgent: 'test' }),
     clock: systemClock,
     log: noLog,
     watcher: { expect() {}, attempted() {}, gaveUp: (receiver) => void gaveUp.push(receiver) },
@@ -346,7 +349,7 @@ function identityOf({ event }: NewEvent): string {
 }
 
 test('receivers with one host and port get names of their own, without path and query', async (t) => {
-  const far = await farSide(t);
+  const far = await upstream(t);
   const urls = [`${far.url}/a?key=secret`, `${far.url}/b`, 'https://hooks.example.net/x'];
   const receivers = receiversOf(urls.map((url) => ({ url, events: ['**'], secret: new Secret('whsec_') })));
   assert.deepEqual(

@@ -1,4 +1,4 @@
-import { every } from '#base/every.ts';
+import { every } from '#base/timing/every.ts';
 import type { NotificationStore } from './notification-store.ts';
 import type { Receiver } from './receiver.ts';
 import { type ChannelOptions, ReceiverChannel } from './receiver-channel.ts';
@@ -39,10 +39,10 @@ export function createNotifier(options: NotifierOptions): Notifier {
   });
   const retire = (channel: ReceiverChannel, milliseconds: number): void => {
     channel.retire();
-    const ended = channel.ended(milliseconds).finally(() => retired.delete(ended));
+    const ended = channel.end(milliseconds).finally(() => retired.delete(ended));
     retired.add(ended);
   };
-  const later = gathered(() => rounds.begin());
+  const later = gather(() => rounds.begin());
   const silence = onEvents(later.begin);
   const ignore = (): void => undefined;
   const polling = every(poll, async () => rounds.begin(), ignore);
@@ -71,7 +71,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
 }
 
 /** Calls back once for all that begin within `gathering` milliseconds. */
-function gathered(callback: () => void): { readonly begin: () => void; readonly stop: () => void } {
+function gather(callback: () => void): { readonly begin: () => void; readonly stop: () => void } {
   let timer: NodeJS.Timeout | undefined;
   const end = (): void => {
     timer = undefined;

@@ -37,7 +37,7 @@ const usualDelays: readonly number[] = [
 ];
 /** Part of the delay that is added at random, so that many notifications do not come back together. */
 const jitter = 0.2;
-const longestRetryAfter = hour;
+const maxRetryAfter = hour;
 /** Attempts at one receiver at once. */
 const attemptsAtOnce = 4;
 /** Milliseconds. An older event is not sent: the receiver was not in the configuration, or no gateway ran. */
@@ -85,7 +85,7 @@ export class ReceiverChannel {
   }
 
   /** Resolves once no attempt is under way. After `patience` milliseconds it aborts them. */
-  async ended(patience: number): Promise<void> {
+  async end(patience: number): Promise<void> {
     const impatient = setTimeout(() => this.#abort.abort(), patience);
     await Promise.all(this.#attempts);
     clearTimeout(impatient);
@@ -93,9 +93,10 @@ export class ReceiverChannel {
 
   async #attempt(claimed: ClaimedNotification): Promise<void> {
     const { send, watcher, store } = this.#options;
-    const { name, id, url, secret } = this.receiver;
+    const { name, id } = this.receiver;
     const { signal } = this.#abort;
-    const outcome = await send({ url, secret, webhookId: claimed.webhookId, body: claimed.body }, signal);
+    const { webhookId, body: event } = claimed;
+    const outcome = await send({ receiver: this.receiver, webhookId, event }, signal);
     const settlement = signal.aborted ? ({ status: 'waiting', outcome, wait: 0 } as const) : this.#settlementOf(claimed, outcome);
     watcher.attempted(name, outcome.kind);
     if (settlement.status === 'failed' && outcome.kind === 'failed') watcher.gaveUp(name);
@@ -111,14 +112,14 @@ export class ReceiverChannel {
     const { delays = usualDelays } = this.#options;
     const delay = outcome.kind === 'gone' ? undefined : delays[attempts - 1];
     if (delay === undefined) return { status: 'failed', outcome };
-    const asked = Math.min(outcome.retryAfter ?? 0, longestRetryAfter);
+    const asked = Math.min(outcome.retryAfter ?? 0, maxRetryAfter);
     return { status: 'waiting', outcome, wait: Math.max(delay * (1 + Math.random() * jitter), asked) };
   }
 
   /** One line when a receiver begins to fail, and one when it works again. */
-  #note({ kind, status, code }: AttemptOutcome): void {
+  #note({ kind, status, code, reason }: AttemptOutcome): void {
     const { log } = this.#options;
-    const about = { address: this.receiver.name, status, code };
+    const about = { address: this.receiver.name, status, code, reason };
     if (kind === 'gone') log.warn('a receiver of notifications is gone: it gets none until the next reload', about);
     else if (kind === 'failed' && !this.#isFailing) log.warn('a receiver of notifications fails; the gateway tries again', about);
     else if (kind === 'delivered' && this.#isFailing) log.info('a receiver of notifications works again', about);

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { wantsOf } from './event-patterns.ts';
 import type { ReceiverOptions } from './notification.ts';
 
 /** A receiver with what names it. */
@@ -24,4 +23,19 @@ export function receiversOf(configured: readonly ReceiverOptions[]): readonly Re
       wants: wantsOf(options.events),
     };
   });
+}
+
+/** Whether one of the patterns matches an event type. */
+export function wantsOf(patterns: readonly string[]): (type: string) => boolean {
+  const matchers = patterns.map(matcherOf);
+  return (type) => matchers.some((matcher) => matcher.test(type));
+}
+
+/** `**` is any text, `*` any text without a dot. */
+function matcherOf(pattern: string): RegExp {
+  const parts = pattern.split(/(\*+)/u).map((part) => {
+    if (part === '*') return '[^.]*';
+    return part.startsWith('*') ? '.*' : RegExp.escape(part);
+  });
+  return new RegExp(`^${parts.join('')}$`, 'u');
 }

@@ -1,11 +1,13 @@
-import type { Entrance } from '#access/access-options.ts';
 import type { Principal } from '#access/principal.ts';
-import type { DryRunFormat, Preview } from '#adapters/dry-runs.ts';
+import type { Entrance } from '#access/rights/access-options.ts';
+import { wholeAnswer } from '#adapters/dry-run-proof.ts';
+import type { DryRunFormat, DryRuns, Preview } from '#adapters/dry-runs.ts';
 import type { KnownAdapters } from '#adapters/known-adapters.ts';
+import { readRestconfError, saidBy } from '#adapters/restconf.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
-import { type ErrorCode, farSideErrors } from '#base/error-codes.ts';
+import { type ErrorCode, upstreamErrors } from '#base/error-codes.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { Span } from '#base/tracing.ts';
@@ -15,7 +17,6 @@ import type { CallContext } from '#calls/call-context.ts';
 import type { CallFacts } from '#calls/call-facts.ts';
 import type { CallPath } from '#calls/call-path.ts';
 import { CallRecord } from '#calls/call-record.ts';
-import { readPreview } from './read-preview.ts';
 
 /** In whose name a preview is taken, and in the course of which request. */
 export interface PreviewContext {
@@ -27,6 +28,7 @@ export interface PreviewContext {
   readonly entrance: Entrance;
   /** See CallContext. */
   readonly answerable?: readonly Principal[] | undefined;
+  readonly owner?: CallContext['owner'];
   /** Of the request; the record of the dry run has the same id. */
   readonly requestId: string;
   readonly trace: TraceContext;
@@ -35,6 +37,8 @@ export interface PreviewContext {
   readonly sourceAddress: string | undefined;
   /** The task of a run whose call it is. */
   readonly via?: CallFacts['via'];
+  /** See AuditFacts. */
+  readonly client?: CallFacts['client'];
   /** The id of the approval whose call it is. */
   readonly approval?: string | undefined;
   /** Milliseconds; 30 s at most, which is the default. */
@@ -61,14 +65,14 @@ interface PreviewOptions {
 }
 
 /** Milliseconds. A preview is for people who wait for it. */
-const longestWait = 30_000;
+const maxWait = 30_000;
 
 export function createPreviews(options: PreviewOptions): TakePreview {
   return async (call, context, format) => {
-    const first = await taken(call, context, { ...options, format: format ?? 'native' });
+    const first = await take(call, context, { ...options, format: format ?? 'native' });
     // NSO has no native form of what an action such as sync-from changes in the orchestrator alone.
     if (format !== undefined || !first.isRefused) return first.preview;
-    const second = await taken(call, context, { ...options, format: 'cli' });
+    const second = await take(call, context, { ...options, format: 'cli' });
     return second.preview.kind === 'none' ? first.preview : second.preview;
   };
 }
@@ -79,7 +83,7 @@ interface TakenPreview {
   readonly isRefused: boolean;
 }
 
-async function taken(
+async function take(
   call: Call,
   context: PreviewContext,
   { format, ...options }: PreviewOptions & { readonly format: DryRunFormat },
@@ -87,11 +91,11 @@ async function taken(
   if (call.operation === 'restCall')
     return { preview: none('A restCall goes to no orchestrator that could say what it would do.'), isRefused: false };
   const record = openRecord(call.operation, context, options);
-  record.note({ via: context.via, approval: context.approval, preview: format });
+  record.note({ via: context.via, client: context.client, approval: context.approval, preview: format });
   const life = new PreviewCall(record, context);
   const ending: { left?: CallerLeft; status?: number } = {};
   try {
-    const preview = await asked(call, format, life, options);
+    const preview = await ask(call, format, life, options);
     ending.status = 200;
     const { upstreamStatus, verb } = record.facts;
     return { preview, isRefused: preview.kind === 'none' && upstreamStatus === 400 && verb === 'POST' };
@@ -109,7 +113,7 @@ async function taken(
 }
 
 /** Sends the dry run of a call to an orchestrator, and reads its answer. */
-async function asked(
+async function ask(
   call: Exclude<Call, { readonly operation: 'restCall' }>,
   format: DryRunFormat,
   context: CallContext,
@@ -136,18 +140,24 @@ class PreviewCall implements CallContext {
   readonly record: CallRecord;
   readonly via: readonly Entrance[];
   readonly answerable?: readonly Principal[];
+  readonly owner: CallContext['owner'];
+  readonly isRemembered: boolean;
   readonly asker: Principal | undefined;
   readonly wait: number;
   readonly #signal: AbortSignal | undefined;
   readonly #leave = (): void => this.end(false);
   #whenEnded: (complete: boolean) => void = () => {};
 
-  constructor(record: CallRecord, { entrance, answerable, asker, wait = longestWait, signal }: PreviewContext) {
+  constructor(record: CallRecord, context: PreviewContext) {
+    const { entrance, answerable, asker, owner, approval, wait = maxWait, signal } = context;
     this.record = record;
     this.via = [entrance];
     this.asker = asker;
+    this.owner = owner;
+    // The call of an approval, or of a run, was asked for earlier.
+    this.isRemembered = approval !== undefined || entrance === 'run';
     if (answerable !== undefined) this.answerable = answerable;
-    this.wait = Math.min(wait, longestWait);
+    this.wait = Math.min(wait, maxWait);
     this.#signal = signal;
     signal?.addEventListener('abort', this.#leave, { once: true });
   }
@@ -175,14 +185,30 @@ function none(reason: string): Preview {
 
 /** The orchestrator answers no dry run, which is an answer about the preview. */
 const answeredAsNone: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  ...farSideErrors,
+  ...upstreamErrors,
   'no-dry-run',
   'outcome-unknown',
   'adapter-busy',
   'adapter-unavailable',
+  'credentials-refused',
 ]);
 
 function reasonOf({ code, message }: GatewayError): string {
   if (code === 'outcome-unknown') return 'The orchestrator did not answer the dry run.';
   return code === 'upstream-timeout' ? 'The orchestrator did not answer in time.' : message;
+}
+
+/** Bytes of an answer. A preview is kept, shown and approved as a whole, so a longer one is none. */
+const maxAnswerSize = 1024 ** 2;
+
+/** Reads the orchestrator's reply to a dry run. Rejects as `read` of DryRuns does, and with `response-too-large`. */
+async function readPreview(
+  reply: Parameters<typeof wholeAnswer>[0],
+  dryRuns: DryRuns,
+  asked: { readonly format: DryRunFormat; readonly path: string },
+): Promise<Preview> {
+  if (reply.status < 300) return dryRuns.read(await wholeAnswer(reply, maxAnswerSize), asked);
+  const reason = saidBy(reply, readRestconfError(reply));
+  reply.discard();
+  return { kind: 'none', reason: reason.replaceAll('\0', '\uFFFD').toWellFormed() };
 }

@@ -1,12 +1,12 @@
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import { createProblemList } from '#json/forms/problem-list.ts';
 import { pointerTo } from '#json/json-pointer.ts';
-import { createProblemList } from '#json/problem-list.ts';
 
 const headerLimit = 100;
 const headerBytesLimit = 16_384;
 const token = /^[!#$%&'*+.^_`|~\w-]+$/u;
 const sendable = /^[\t\x20-\x7e]*$/u;
-/** The gateway sets the framing and hop-by-hop headers of its own connections (RFC 9110 7.6.1). */
+/** RFC 9110 7.6.1: those of the gateway's own connections. */
 const connectionHeaders = new Set([
   'connection',
   'content-length',
@@ -18,10 +18,9 @@ const connectionHeaders = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-/** Headers that cloud metadata services require. */
 const metadataHeader = /^(?:metadata-flavor|metadata|x-aws-ec2-metadata-token.*)$/u;
 
-/** The problems of the `headers` of a restCall, each with a pointer. The schema reports values that are no strings. */
+/** The schema reports values that are no strings. */
 export function headerProblems(headers: Readonly<Record<string, unknown>>): readonly RequestProblem[] {
   const entries = Object.entries(headers);
   const list = createProblemList();
@@ -48,7 +47,7 @@ function headerProblem(name: string, value: unknown, seen: ReadonlySet<string>):
   return undefined;
 }
 
-/** The refusal of a header that only cloud metadata services require; undefined where there is none. */
+/** Only cloud metadata services require such a header. */
 export function metadataRefusal(headers: Readonly<Record<string, string>>): GatewayError | undefined {
   const name = Object.keys(headers).find((candidate) => metadataHeader.test(candidate.toLowerCase()));
   if (name === undefined) return undefined;
@@ -58,8 +57,14 @@ export function metadataRefusal(headers: Readonly<Record<string, string>>): Gate
   );
 }
 
-/** The value of a header by its name in any case. */
+/** In any case. */
 export function findHeader(headers: Readonly<Record<string, string>>, name: string): string | undefined {
   const found = Object.keys(headers).find((candidate) => candidate.toLowerCase() === name);
   return found === undefined ? undefined : headers[found];
+}
+
+const credential = /auth|cookie|credential|key|passw|secret|session|token/iu;
+
+export function shownHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, credential.test(name) ? '***' : value]));
 }

@@ -1,37 +1,33 @@
 import type { RequestProblem } from '#base/gateway-error.ts';
-import { createProblemList, type ProblemList } from '#json/problem-list.ts';
-import type { OutboundCall } from '#outbound/outbound-call.ts';
-import type { Checked } from './checked.ts';
+import { createProblemList, type ProblemList } from '#json/forms/problem-list.ts';
+import type { OutboundCall } from '#outbound/call/outbound-call.ts';
+import type { Checked } from './relayed-call.ts';
 import { pathProblem } from './relayed-path.ts';
 import { contentTypeProblem, isTextBody } from './request-body.ts';
 
-/** `params` of the three orchestrator routes, valid by their schemas. */
+/** Valid by the schemas of the routes. */
 export interface OrchestratorParams {
   readonly path: string;
   readonly accept: string;
   readonly contentType?: string;
 }
 
-/** `params` of restRequest, valid by its schema. */
 export interface RequestParams extends OrchestratorParams {
   readonly method: OutboundCall['method'];
 }
 
-/** The caller's headers that the gateway passes on to an orchestrator, in lower case. */
+/** Passed on to an orchestrator, in lower case. */
 export const passedOnHeaders = ['if-match', 'if-unmodified-since', 'x-cisco-nso-commit-params'] as const;
 
 export type PassedOnHeaders = Readonly<Partial<Record<(typeof passedOnHeaders)[number], string>>>;
 
 interface CheckedParams<P> {
   readonly problems: readonly RequestProblem[];
-  /** Absent where there is a problem. */
+  /** Absent with a problem. */
   readonly params?: Checked<P>;
 }
 
-/**
- * Finds the problems of `params` that a schema cannot express. Members of a wrong type are skipped: the schema reports them. `body` is the
- * body of the same request, if any.
- */
+/** What a schema cannot express; it reports wrong types. `body`: of the same request. */
 export function checkParams<P extends OrchestratorParams>(
   params: Readonly<Record<string, unknown>>,
   body: Buffer | undefined,

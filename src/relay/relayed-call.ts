@@ -1,34 +1,44 @@
+import type { CommitStamp } from '#adapters/commit-stamps.ts';
+import type { CallerIdentity } from '#adapters/credentials/caller-identity.ts';
+import type { CallerMapping } from '#adapters/credentials/credentials.ts';
 import type { GatewayError } from '#base/gateway-error.ts';
-import type { CallScope } from '#outbound/call-scope.ts';
-import { type FarSideReply, type OutboundCall, wholeReplyLimit } from '#outbound/outbound-call.ts';
+import type { CallScope } from '#outbound/call/call-scope.ts';
+import { type OutboundCall, type UpstreamReply, wholeReplyLimit } from '#outbound/call/outbound-call.ts';
+import type { SentBody } from './body-mask.ts';
 
-/** The operations that send a call, by the operationId of their routes. */
+/** By the operationId of their routes. */
 export type CallOperation = 'restAction' | 'restCall' | 'restQuery' | 'restRequest';
 
-/** A call that can be decided on and sent. Only `src/calls/` sends it, after the decision and the intent. */
+/** Sent only by `src/calls/`, after decision and intent. */
 export interface RelayedCall {
   readonly operation: CallOperation;
-  /** The method at the far side. */
+  /** At the upstream. */
   readonly method: OutboundCall['method'];
-  /** Milliseconds from the decision to the last byte of the reply. */
+  /** Milliseconds, to the last byte of the reply. */
   readonly timeLimit: number;
-  /** The decision by the operator's rules: the path rights of the adapter instance, or the outbound policy. */
+  /** What it sends, with placeholders; absent: nothing. */
+  readonly body?: SentBody | undefined;
+  /** The call leaves as its caller. */
+  readonly callers?: CallerMapping | undefined;
+  /** The commit gets a stamp. `hasOwnLabel`: a label of its caller stays. */
+  readonly stamp?: { readonly hasOwnLabel: boolean } | undefined;
+  /** By path rights, or the outbound policy. */
   decide(): RuleDecision;
-  /** Keeps the parts that send the call open until the result is called, once: a reload may replace them. */
+  /** Keeps what sends the call open, across a reload, until the result is called once. */
   hold(): () => void;
-  /** Resolves to the far side's reply. Rejects with a GatewayError or CallerLeft. */
+  /** Rejects with a GatewayError or CallerLeft. */
   send(scope: CallScope, record: SendRecord): Promise<CallReply>;
 }
 
-/** The far side's reply to a call, unrendered. */
-export interface CallReply extends FarSideReply {
-  /** Where redirects led the call, if they did. */
+/** Unrendered. */
+export interface CallReply extends UpstreamReply {
+  /** Where redirects led. */
   readonly address?: string | undefined;
-  /** The whole body, where all of it is in memory although it has a `rest`. */
+  /** The whole body, if it is in memory despite `rest`. */
   readonly whole?: Buffer;
 }
 
-/** A reply whose body is in memory. It has a `rest` as if it came from the far side, so that it is rendered in the same way. */
+/** With a `rest` as from an upstream, so that the rendering is the same. */
 export function inMemory(reply: Pick<CallReply, 'status' | 'headers' | 'address'>, body: Buffer): CallReply {
   const { status, headers, address } = reply;
   const known = { status, headers, address, discard: () => undefined };
@@ -40,14 +50,21 @@ async function* once(chunk: Buffer): AsyncGenerator<Buffer, void, undefined> {
   yield chunk;
 }
 
-/** `rule` is the rule that decided, where one did. */
 export type RuleDecision =
   | { readonly allowed: true; readonly rule: string | undefined }
   | { readonly allowed: false; readonly rule: string | undefined; readonly refusal: GatewayError };
 
-/** The part of a call's record that is written while the call is sent. */
 export interface SendRecord {
+  /** Set for `callers`. */
+  readonly identity: CallerIdentity | undefined;
+  /** Known once the intent is on record. */
+  readonly stamp: CommitStamp | undefined;
   note(facts: { readonly upstreamStatus: number }): void;
-  /** Records that a redirect leads the call to another address. Resolves once that is on record; rejects with 503 where it cannot be. */
+  /** Resolves once the new address is on record; rejects with 503. */
   redirected(address: string): Promise<void>;
 }
+
+declare const checked: unique symbol;
+
+/** Arguments without problems, valid by their schema. Only the function that looks for problems makes this type, so that no entrance skips it. */
+export type Checked<T> = T & { readonly [checked]: true };

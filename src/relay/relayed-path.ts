@@ -1,12 +1,15 @@
-import { beforeQuery, percentDecodings } from '#adapters/path-readings.ts';
+import type { AdapterKind } from '#adapters/adapter-kind.ts';
+import { otherInterface } from '#adapters/paths/other-interfaces.ts';
+import { beforeQuery, percentDecodings } from '#adapters/paths/path-readings.ts';
+import { decidePath, type PathRights } from '#adapters/paths/path-rights.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { OutboundCall } from '#outbound/call/outbound-call.ts';
+import type { RuleDecision } from './relayed-call.ts';
 
-/** Longest `params.path`, in characters. */
+/** Characters. */
 const pathLimit = 8_192;
 
-/**
- * The problem of a `params.path`, or undefined where it can be sent. The path is sent unchanged, never decoded or normalised; the checks
- * only make sure that it cannot leave the adapter's address.
- */
+/** The path is sent unchanged: these checks only keep it within the adapter's address. */
 export function pathProblem(path: string): string | undefined {
   if (path === '') return 'is empty; name a resource, such as restconf/data/tailf-ncs:devices';
   if (path.length > pathLimit) return `is longer than ${pathLimit} characters`;
@@ -23,10 +26,32 @@ export function pathProblem(path: string): string | undefined {
 function hasDotDotSegment(path: string): boolean {
   const resource = beforeQuery(path);
   if (!resource.includes('%') && !resource.includes('..')) return false;
-  // Old servers also read overlong UTF-8 and %u escapes as a dot, and ignore a NUL.
+  // Old servers read overlong UTF-8 and %u escapes as dots, and ignore NUL.
   const plain = resource
     .replaceAll(/%(?:25)*(?:c0%(?:25)*ae|e0%(?:25)*80%(?:25)*ae|u002e)/giu, '.')
     .replaceAll(/%(?:25)*00/gu, '');
-  // A server may strip `;parameters` from a segment before it resolves dots (RFC 3986 3.3).
+  // A server may strip `;parameters` before it resolves dots (RFC 3986 3.3).
   return percentDecodings(plain).some((reading) => reading.split(/[/\\]/u).some((segment) => segment.split(';', 1)[0] === '..'));
+}
+
+/** What path rights see of an adapter instance. */
+export interface RightfulAdapter {
+  readonly name: string;
+  readonly kind: Pick<AdapterKind, 'name' | 'otherInterfaces'>;
+  readonly settings: PathRights;
+}
+
+export function decideDestination(adapter: RightfulAdapter, method: OutboundCall['method'], path: string): RuleDecision {
+  const operation = method === 'GET' ? 'queries' : 'actions';
+  const { allowed, reason } = decidePath(adapter.settings, operation, path);
+  if (!allowed) return denied(reason, `The adapter instance "${adapter.name}" does not allow this path: ${reason}.`);
+  const { name: kind, otherInterfaces = [] } = adapter.kind;
+  const door = otherInterface(otherInterfaces, adapter.settings.allowPaths[operation], path);
+  if (door === undefined) return { allowed, rule: reason };
+  const detail = `The path leads to ${door}, another interface of ${kind} than the one of the adapter instance "${adapter.name}", and no entry of allowPaths.${operation} names that segment.`;
+  return denied(`${kind}: other interface`, detail);
+}
+
+function denied(rule: string, detail: string): RuleDecision {
+  return { allowed: false, rule, refusal: new GatewayError('path-denied', `${detail} Ask its operator.`) };
 }

@@ -1,7 +1,7 @@
-import { type FarSideReply, headerValue } from '#outbound/outbound-call.ts';
+import { headerValue, type UpstreamReply } from '#outbound/call/outbound-call.ts';
 
-/** The X-Upstream-* headers (name, value, name, value …). The far side's own headers are never the gateway's. */
-export function upstreamHeaders(reply: FarSideReply, base64 = false): string[] {
+/** Name, value, name, value …. The upstream's own headers are never the gateway's. */
+export function upstreamHeaders(reply: UpstreamReply, base64 = false): string[] {
   const headers = ['X-Upstream-Status', String(reply.status)];
   for (const [name, source] of namedHeaders) {
     const value = headerValue(reply.headers, source);
@@ -17,16 +17,15 @@ const namedHeaders = [
   ['X-Upstream-Location', 'location'],
 ] as const;
 
-/** Converts name, value, name, value … into an object. */
 export function headersByName(headers: readonly string[]): Record<string, string> {
   const found: Record<string, string> = {};
   for (let at = 0; at < headers.length; at += 2) found[headers[at] ?? ''] = headers[at + 1] ?? '';
   return found;
 }
 
-/** The far side's headers for a caller: names in lower case, repeated headers joined, `set-cookie` always an array. */
-export function headersForCaller({ headers }: FarSideReply): Readonly<Record<string, string | readonly string[]>> {
-  // Without a prototype, since a header may be called __proto__.
+/** In lower case, repeated ones joined, `set-cookie` an array. */
+export function headersForCaller({ headers }: UpstreamReply): Readonly<Record<string, string | readonly string[]>> {
+  // A header may be called __proto__.
   const shown: Record<string, string | readonly string[]> = Object.create(null) as Record<string, never>;
   for (const [name, value] of Object.entries(headers))
     shown[name] = name === 'set-cookie' ? [value ?? []].flat() : (headerValue(headers, name) ?? '');

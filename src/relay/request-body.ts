@@ -1,12 +1,9 @@
 import { GatewayError } from '#base/gateway-error.ts';
-import { writeForm } from '#json/form.ts';
+import { writeForm } from '#json/forms/form.ts';
 import { writeXmlBody } from '#xml/xml-body.ts';
 import { isForm, isJson, isXml, readMediaType } from './media-type.ts';
 
-/**
- * Why a `body` object cannot be sent as this media type, as a predicate for an error detail. Undefined where it can: as JSON, as a form or
- * as XML, in UTF-8. A body that is a text can be sent as any media type.
- */
+/** A predicate; undefined for JSON, forms and XML in UTF-8, and for a text as any type. */
 export function contentTypeProblem(contentType: string, isText = false): string | undefined {
   const type = readMediaType(contentType);
   if (type === undefined) return `is no media type: ${JSON.stringify(contentType.slice(0, 128))}`;
@@ -18,16 +15,12 @@ export function contentTypeProblem(contentType: string, isText = false): string 
     : `is ${type.essence}; a body can be sent as JSON, as a form or as XML`;
 }
 
-/** True for the JSON text of a string. */
+/** JSON text of a string. */
 export function isTextBody(span: Buffer): boolean {
   return span[0] === 0x22;
 }
 
-/**
- * The message body for a caller's `body`: its exact bytes for JSON types, otherwise form-encoded or written as XML. A string is sent as the
- * text that it is, unless its type is JSON. Throws
- * `invalid-request` where the object does not fit its media type, and where the media type has a problem.
- */
+/** Exact bytes for JSON, else a form or XML; a string as its text. Throws `invalid-request`. */
 export function writeRequestBody(span: Buffer, contentType: string): Buffer {
   const isText = isTextBody(span);
   const problem = contentTypeProblem(contentType, isText);
@@ -42,7 +35,7 @@ export function writeRequestBody(span: Buffer, contentType: string): Buffer {
   return isXml(type) ? writeXmlBody(span) : span;
 }
 
-/** True for the JSON text of an object without members. */
+/** JSON text of an object. */
 export function isEmptyObject(span: Buffer): boolean {
   let at = 1;
   while (isJsonSpace(span[at])) at += 1;

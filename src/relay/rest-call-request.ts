@@ -1,18 +1,18 @@
 import type { RequestProblem } from '#base/gateway-error.ts';
 import { pointerTo } from '#json/json-pointer.ts';
-import { readDestination } from '#outbound/destination.ts';
-import type { Hop } from '#outbound/redirect.ts';
+import { readDestination } from '#outbound/policy/destination.ts';
+import type { Hop } from '#outbound/policy/redirect.ts';
 import { headerProblems } from './caller-headers.ts';
-import type { Checked } from './checked.ts';
+import type { Checked } from './relayed-call.ts';
 import { contentTypeProblem } from './request-body.ts';
 
-/** The body of POST /tools/restCall, valid by its schema, with its `uri` read as a URL. */
+/** Of POST /tools/restCall, valid by its schema. */
 export interface RestCallRequest {
   readonly destination: URL;
   readonly verb: Hop['method'];
   readonly user?: string;
   readonly password?: string;
-  /** Of a run alone: sent as Bearer credentials. */
+  /** Of runs: sent as Bearer. */
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** The caller's exact bytes. */
@@ -20,16 +20,16 @@ export interface RestCallRequest {
   readonly responseHeaders: boolean;
 }
 
-/** A restCall without its body, whose bytes need no check of their own. */
+/** The bytes of a body need no check. */
 export type CheckedRestCall = Checked<Omit<RestCallRequest, 'body'>>;
 
 interface JudgedRestCall {
   readonly problems: readonly RequestProblem[];
-  /** Absent where there is a problem, or no `uri`. */
+  /** Absent with a problem, or without `uri`. */
   readonly request?: CheckedRestCall;
 }
 
-/** Reads the `uri` and finds the problems that a schema cannot express. Members of a wrong type are skipped: the schema reports them. */
+/** What a schema cannot express; it reports wrong types. */
 export function judgeRestCall(request: Readonly<Record<string, unknown>>): JudgedRestCall {
   const { uri, user, password, token, headers } = request;
   const problems: RequestProblem[] = [];
@@ -46,7 +46,7 @@ export function judgeRestCall(request: Readonly<Record<string, unknown>>): Judge
   return { problems, request: { ...request, destination: read.url } as unknown as CheckedRestCall };
 }
 
-/** Headers that contradict another member. */
+/** With other members. */
 function conflicts(
   request: Readonly<Record<string, unknown>>,
   headers: Readonly<Record<string, unknown>>,

@@ -1,46 +1,44 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import type { TraceContext } from '#base/trace-context.ts';
-import type { CallScope } from '#outbound/call-scope.ts';
-import { acceptedCodings } from '#outbound/content-decoding.ts';
-import type { FarSideReply } from '#outbound/outbound-call.ts';
-import { type Hop, isRedirect, nextHop } from '#outbound/redirect.ts';
-import type { Sender } from '#outbound/sender.ts';
+import type { CallScope } from '#outbound/call/call-scope.ts';
+import type { UpstreamReply } from '#outbound/call/outbound-call.ts';
+import type { Sender } from '#outbound/call/sender.ts';
+import { acceptedCodings } from '#outbound/exchange/content-decoding.ts';
+import { type Hop, isRedirect, nextHop } from '#outbound/policy/redirect.ts';
+import { noSeal, openHop, restCallTexts, type Seal } from './call-seal.ts';
 import { findHeader, metadataRefusal } from './caller-headers.ts';
 import type { RelayedCall, SendRecord } from './relayed-call.ts';
 import { writeRequestBody } from './request-body.ts';
 import type { RestCallRequest } from './rest-call-request.ts';
-import { noSeal, type Seal } from './seal.ts';
-import { openedHop, restCallTexts } from './sealed-rest-call.ts';
 
-/** Limits of calls to addresses that callers name; durations in milliseconds, sizes in bytes. */
+/** Milliseconds, bytes. */
 interface RestCallLimits {
   readonly timeouts: { readonly firstByte: number; readonly idle: number; readonly total: number };
   readonly responseLimit: number;
   readonly redirects: number;
 }
 
-/** The `outbound` section of the configuration for restCall: its policy, its limits and its own connections. */
+/** Policy, limits and connections of restCall. */
 export interface OutboundSection {
   readonly limits: RestCallLimits;
-  /** The refusal of the URL by the outbound policy before any DNS look-up, if there is one. */
+  /** Before any look-up. */
   refusal(url: URL): GatewayError | undefined;
   readonly sender: Sender;
   hold(): () => void;
 }
 
-/** A call to an address that its caller names, and its redirects. Throws 400 where its body cannot be written. */
+/** With its redirects. Throws 400 where the body cannot be written. */
 export function restCall(options: {
   readonly request: RestCallRequest;
   /** False: a redirect is the reply. */
   readonly follows?: boolean | undefined;
   readonly section: OutboundSection;
-  /** The id of the principal that calls: it gets no connection of another one. */
+  /** Id of the principal, which shares no connection. */
   readonly caller: string;
   readonly trace: TraceContext;
   readonly userAgent: string;
-  /** The refusal of a redirect to this address, if there is one. The outbound policy judges the address in any case. */
+  /** For a redirect, in addition to the outbound policy. */
   readonly refuseHop?: (hop: Pick<Hop, 'method' | 'url'>) => GatewayError | undefined;
-  /** The secrets that the call may carry. */
   readonly seal?: Seal | undefined;
 }): RelayedCall {
   const { request, follows = true, section, caller, refuseHop = noRefusal, seal = noSeal } = options;
@@ -51,6 +49,10 @@ export function restCall(options: {
     operation: 'restCall',
     method: first.method,
     timeLimit: limits.timeouts.total,
+    body: first.body && {
+      bytes: first.body,
+      contentType: findHeader(request.headers ?? {}, 'content-type') ?? 'application/json',
+    },
     decide() {
       const refusal =
         metadataRefusal(request.headers ?? {}) ??
@@ -60,14 +62,14 @@ export function restCall(options: {
     },
     hold: () => section.hold(),
     async send(scope, record) {
-      const { reply, url } = await followed({ record, request, first, limits, sender, scope, caller, refuseHop, seal });
+      const { reply, url } = await follow({ record, request, first, limits, sender, scope, caller, refuseHop, seal });
       record.note({ upstreamStatus: reply.status });
       return url === first.url ? reply : { ...reply, address: url.href };
     },
   };
 }
 
-/** Without the credentials of the call, and with placeholders: `openedHop` adds what is secret. */
+/** `openedHop` adds credentials and secrets. */
 function firstHop({
   request,
   trace,
@@ -92,7 +94,7 @@ function firstHop({
   return { url: request.destination, method: request.verb, headers, body };
 }
 
-async function followed(options: {
+async function follow(options: {
   readonly record: SendRecord;
   readonly request: RestCallRequest;
   readonly first: Hop;
@@ -102,18 +104,18 @@ async function followed(options: {
   readonly caller: string;
   readonly refuseHop: (hop: Hop) => GatewayError | undefined;
   readonly seal: Seal;
-}): Promise<{ readonly reply: FarSideReply; readonly url: URL }> {
+}): Promise<{ readonly reply: UpstreamReply; readonly url: URL }> {
   const { request, limits, sender, scope, caller, refuseHop, seal } = options;
   let hop = options.first;
-  /** The status of the first redirect. */
+  /** Of the first redirect. */
   let answered: number | undefined;
-  /** Another origin does not get them. */
+  /** Undefined for another origin. */
   let credentials: RestCallRequest | undefined = request;
   try {
     for (let redirects = 0; ; redirects += 1) {
       const { origin } = hop.url;
       const { timeouts, responseLimit } = limits;
-      const opened = openedHop(hop, seal, { credentials, body: request.body });
+      const opened = openHop(hop, seal, { credentials, body: request.body });
       const stateChanging = hop.method !== 'GET';
       const sent = { origin, method: hop.method, ...opened, caller, stateChanging, timeouts, responseLimit };
       const reply = await sender.send(sent, scope);
@@ -121,10 +123,14 @@ async function followed(options: {
       if (location === undefined) return { reply, url: hop.url };
       reply.discard();
       answered ??= reply.status;
-      if (redirects === limits.redirects) throw tooManyRedirects(limits);
+      if (redirects === limits.redirects)
+        throw new GatewayError(
+          'too-many-redirects',
+          `The upstream redirected more than ${limits.redirects} times (outbound.redirects). Call its final address.`,
+        );
       hop = allowedHop(hop, { ...reply, location }, { refuseHop, seal });
       if (hop.url.origin !== origin) credentials = undefined;
-      // The address may be another far side, so it goes on record before the call leaves for it.
+      // Possibly another upstream: on record before the call leaves.
       if (hop.method !== 'GET') await options.record.redirected(hop.url.href);
     }
   } catch (failure) {
@@ -132,46 +138,35 @@ async function followed(options: {
   }
 }
 
-/** The next request, which its role and the outbound policy allow. */
+/** Allowed by role and outbound policy. */
 function allowedHop(
   hop: Hop,
   { status, location }: { readonly status: number; readonly location: Parameters<typeof nextHop>[2] },
   { refuseHop, seal }: { readonly refuseHop: (hop: Hop) => GatewayError | undefined; readonly seal: Seal },
 ): Hop {
-  if (seal.gives([location].flat().join())) throw givesSecret();
+  if (seal.gives([location].flat().join()))
+    throw new GatewayError('redirect-refused', 'The upstream redirects to an address that has a secret of the workflow in it.');
   const next = nextHop(hop, status, location);
   const refusal = refuseHop(next);
   if (refusal !== undefined) throw refusal;
   return next;
 }
 
-/** Where the reply redirects to, if it does. */
-function redirectOf({ status, headers: { location } }: FarSideReply): FarSideReply['headers']['location'] {
+function redirectOf({ status, headers: { location } }: UpstreamReply): UpstreamReply['headers']['location'] {
   return isRedirect(status) ? location : undefined;
-}
-
-function tooManyRedirects({ redirects }: RestCallLimits): GatewayError {
-  return new GatewayError(
-    'too-many-redirects',
-    `The far side redirected more than ${redirects} times (outbound.redirects). Call its final address.`,
-  );
-}
-
-function givesSecret(): GatewayError {
-  return new GatewayError('redirect-refused', 'The far side redirects to an address that has a secret of the workflow in it.');
 }
 
 function noRefusal(): undefined {
   return undefined;
 }
 
-/** The failure of a later hop: the error says that the first address has answered the call, so that no caller takes it for unsent. */
+/** Says that the first address answered, so that no caller takes the call for unsent. */
 function failureAfterRedirect(method: Hop['method'], answered: number, failure: unknown): unknown {
   if (method === 'GET' || !(failure instanceof GatewayError)) return failure;
   const { code, status, headers, upstream } = failure;
   return new GatewayError(
     code,
-    `The ${method} was answered with status ${answered}; the call to the redirect's address failed. Look at the far side before you send it again. Cause: ${failure.message}`,
+    `The ${method} was answered with status ${answered}; the call to the redirect's address failed. Look at the upstream before you send it again. Cause: ${failure.message}`,
     { cause: failure, status, headers, ...(upstream === undefined ? {} : { upstream }) },
   );
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { anyText } from '#base/any-text.test-support.ts';
+import { anyText } from '#base/text/any-text.test-support.ts';
 import { base64Stage, charsetStage, type Stage, unmarkedStage, utf8Stage } from './stage.ts';
 
 /** Random text, and the sizes of its chunks. */

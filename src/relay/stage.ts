@@ -1,21 +1,19 @@
 import { isAscii, isUtf8 } from 'node:buffer';
+import { GatewayError } from '#base/gateway-error.ts';
+import type { UpstreamReply } from '#outbound/call/outbound-call.ts';
 
-/**
- * One step from the far side's bytes to the gateway's reply. `push` takes a chunk, cut anywhere, and returns the output so far, which is
- * valid until the next `push`. It throws where the bytes are not of the kind that the stage is for.
- */
+/** One step from the upstream's bytes to the reply. `push` takes a chunk cut anywhere; its output is valid until the next `push`. Throws for bytes of another kind. */
 export interface Stage {
   push(chunk: Buffer): Buffer;
-  /** Returns the bytes that were held back; throws where the input ends too early. */
+  /** Bytes held back; throws where the input ends too early. */
   end(): Buffer;
 }
 
 const nothing: Buffer = Buffer.alloc(0);
 
-/** The bytes are not text in their charset. */
 class NotText extends Error {}
 
-/** Input: UTF-8. Output: the same bytes, checked. A character that the end of a chunk cuts waits for the next chunk. */
+/** UTF-8, checked. A cut character waits for the next chunk. */
 export function utf8Stage(): Stage {
   let held: Buffer = nothing;
   return {
@@ -34,7 +32,7 @@ export function utf8Stage(): Stage {
   };
 }
 
-/** The length without a multi-byte character that the end of the bytes cuts. */
+/** Without a character that the end cuts. */
 function completeLength(bytes: Buffer): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -49,7 +47,7 @@ function sequenceLength(lead: number): number {
   return lead >= 0xe0 ? 3 : 2;
 }
 
-/** Input: ASCII. Output: the same bytes, checked. */
+/** ASCII, checked. */
 export function asciiStage(): Stage {
   return {
     push(chunk) {
@@ -60,10 +58,7 @@ export function asciiStage(): Stage {
   };
 }
 
-/**
- * Input: any charset of the Encoding standard. Output: UTF-8. Throws RangeError for an unknown label. UTF-16 follows its byte order mark
- * (RFC 2781 4.3); without one it is little-endian, as the Encoding standard requires.
- */
+/** A charset of the Encoding standard to UTF-8. Throws RangeError for an unknown label. UTF-16 follows its byte order mark (RFC 2781 4.3), else is little-endian. */
 export function charsetStage(label: string): Stage {
   const open = (name: string): TextDecoder => new TextDecoder(name, { fatal: true, ignoreBOM: true });
   let decoder = open(label);
@@ -84,7 +79,7 @@ export function charsetStage(label: string): Stage {
 
 const mark = Buffer.from('\u{feff}');
 
-/** Input: UTF-8. Output: the same without a byte order mark at its beginning. */
+/** UTF-8 without a byte order mark at its beginning. */
 export function unmarkedStage(): Stage {
   let first: Buffer | undefined = nothing;
   return {
@@ -102,7 +97,7 @@ export function unmarkedStage(): Stage {
   };
 }
 
-/** Input: bytes. Output: base64. Up to two bytes wait for the next chunk. */
+/** Bytes to base64. Up to two bytes wait for the next chunk. */
 export function base64Stage(): Stage {
   let held: Buffer = nothing;
   return {
@@ -114,4 +109,75 @@ export function base64Stage(): Stage {
     },
     end: () => Buffer.from(held.toString('base64'), 'latin1'),
   };
+}
+
+interface Staged {
+  readonly stages: readonly Stage[];
+}
+
+interface StagedBody<C> {
+  readonly chosen: C;
+  /** All of it where `rest` is undefined. */
+  readonly head: Buffer;
+  /** Throws `upstream-protocol-error` where the reply does not continue as it began. A chunk is valid until the next is requested. */
+  readonly rest: AsyncIterable<Buffer> | undefined;
+}
+
+/** In the first way that accepts the head. A candidate is undefined where headers exclude it; the last must accept any reply. */
+export function stagedBody<C extends Staged>(reply: UpstreamReply, candidates: readonly (() => C | undefined)[]): StagedBody<C> {
+  for (const candidate of candidates) {
+    const staged = attempt(reply, candidate);
+    if (staged !== undefined) return staged;
+  }
+  throw new Error('no way to read the reply accepts it');
+}
+
+function attempt<C extends Staged>(reply: UpstreamReply, candidate: () => C | undefined): StagedBody<C> | undefined {
+  try {
+    const chosen = candidate();
+    if (chosen === undefined) return undefined;
+    const first = pushAll(chosen.stages, reply.head);
+    if (reply.rest !== undefined) return { chosen, head: first, rest: stagedRest(reply.rest, chosen.stages) };
+    return { chosen, head: join([first, endAll(chosen.stages)]), rest: undefined };
+  } catch (fault) {
+    if (fault instanceof GatewayError) throw fault;
+    return undefined;
+  }
+}
+
+async function* stagedRest(rest: AsyncIterable<Buffer>, stages: readonly Stage[]): AsyncGenerator<Buffer, void, undefined> {
+  for await (const chunk of rest) {
+    const out = orLateFault(() => pushAll(stages, chunk));
+    if (out.length > 0) yield out;
+  }
+  const last = orLateFault(() => endAll(stages));
+  if (last.length > 0) yield last;
+}
+
+function orLateFault(work: () => Buffer): Buffer {
+  try {
+    return work();
+  } catch (fault) {
+    if (fault instanceof GatewayError) throw fault;
+    const detail = 'The reply of the upstream does not continue as its headers and its first bytes say.';
+    throw new GatewayError('upstream-protocol-error', detail, { cause: fault });
+  }
+}
+
+function pushAll(stages: readonly Stage[], chunk: Buffer): Buffer {
+  let out = chunk;
+  for (const stage of stages) out = stage.push(out);
+  return out;
+}
+
+function endAll(stages: readonly Stage[]): Buffer {
+  let out = nothing;
+  for (const stage of stages) out = join([out.length === 0 ? out : stage.push(out), stage.end()]);
+  return out;
+}
+
+/** Without a copy where at most one part has bytes. */
+function join(parts: readonly Buffer[]): Buffer {
+  const full = parts.filter(({ length }) => length > 0);
+  return full.length > 1 ? Buffer.concat(full) : (full[0] ?? nothing);
 }

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
-import type { AdapterState } from '#adapters/adapter-standing.ts';
 import type { KnownAdapter, KnownNode } from '#adapters/known-adapters.ts';
-import type { BreakerState } from '#adapters/node-breaker.ts';
+import type { BreakerState } from '#adapters/nodes/node-breaker.ts';
+import type { AdapterState } from '#adapters/nodes/node-standing.ts';
 import { gauge } from './gauges.ts';
 
 const adapterStates: readonly AdapterState[] = ['unknown', 'online', 'degraded', 'offline'];
@@ -12,7 +12,8 @@ const breakerStates: readonly BreakerState[] = ['closed', 'open', 'half-open'];
  * Metrics may be open to everyone, and must not show the addresses of orchestrators.
  */
 export function measureAdapters(registry: Registry, adapters: () => readonly KnownAdapter[]): void {
-  const stateHelp = 'The state of an adapter instance: 1 for the current one.';
+  const stateHelp =
+    '1 for the current state of an adapter instance: `unknown` (never called nor probed), `online`, `degraded` or `offline`.';
   gauge(registry, { name: 'gateway_adapter_state', help: stateHelp, labels: ['adapter', 'state'] }, () =>
     adapters().flatMap((adapter) => oneOf({ adapter: adapter.name }, adapterStates, adapter.standing().state)),
   );
@@ -27,22 +28,24 @@ export function measureAdapters(registry: Registry, adapters: () => readonly Kno
         adapter.nodes.flatMap((node, place) => samplesOf(node, { adapter: adapter.name, node: String(place + 1) })),
       ),
     );
-  ofNodes('gateway_adapter_node_online', '1 for a node that is online.', (node, labels) => [
-    [labels, Number(node.standing().state === 'online')],
-  ]);
+  ofNodes(
+    'gateway_adapter_node_online',
+    '1 for a node that is online; `node` is the position of its address in `urls`, from 1.',
+    (node, labels) => [[labels, Number(node.standing().state === 'online')]],
+  );
   ofNodes(
     'gateway_adapter_credentials_refused',
-    '1 for a node that refuses the credentials of its adapter instance, or for which there are none.',
+    '1 for a node that refuses the credentials of its adapter instance, or while its token endpoint gives no token.',
     (node, labels) => [[labels, Number(node.standing().credentialsRefused)]],
   );
   ofNodes(
     'gateway_adapter_breaker',
-    'The state of the circuit breaker of a node: 1 for the current one.',
+    "1 for the current state of a node's circuit breaker: `closed`, `open` or `half-open`.",
     ({ breaker }, labels) => oneOf(labels, breakerStates, breaker.state),
     ['adapter', 'node', 'state'],
   );
-  ofNodes('gateway_adapter_in_flight', 'Calls that hold a slot of a node.', ({ slots }, labels) => [[labels, slots.inFlight]]);
-  ofNodes('gateway_adapter_waiting', 'Calls that wait for a slot of a node.', ({ slots }, labels) => [[labels, slots.waiting]]);
+  ofNodes('gateway_adapter_in_flight', 'Calls with a slot of a node.', ({ slots }, labels) => [[labels, slots.inFlight]]);
+  ofNodes('gateway_adapter_waiting', 'Calls that wait for a slot.', ({ slots }, labels) => [[labels, slots.waiting]]);
 }
 
 type Labels = Readonly<Record<string, string>>;

@@ -1,30 +1,43 @@
-import { Gauge, type Registry } from 'prom-client';
-import type { PooledSender, Sender } from '#outbound/sender.ts';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { AuditCounts } from '#audit/audit-log.ts';
+import type { PooledSender, Sender } from '#outbound/call/sender.ts';
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
+
+interface Described {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+}
+
+type Samples = () => Iterable<Sample> | Promise<Iterable<Sample>>;
 
 /**
  * Registers a gauge whose samples are read at each scrape. Those of the scrape before are forgotten: what they measured may be gone,
  * above all after a reload.
  */
-export function gauge(
-  registry: Registry,
-  { labels = [], ...described }: { readonly name: string; readonly help: string; readonly labels?: readonly string[] },
-  samples: () => Iterable<Sample> | Promise<Iterable<Sample>>,
-): void {
-  const made = new Gauge({
+export function gauge(registry: Registry, described: Described, samples: Samples): void {
+  registry.registerMetric(new Gauge(scraped(described, samples)));
+}
+
+/** Registers a counter of what another part counts. */
+function countOf(registry: Registry, described: Described, samples: Samples): void {
+  registry.registerMetric(new Counter(scraped(described, samples)));
+}
+
+function scraped({ labels = [], ...described }: Described, samples: Samples) {
+  return {
     ...described,
     labelNames: labels,
     registers: [],
-    async collect() {
+    async collect(this: Counter | Gauge) {
       const read = await samples();
       this.reset();
       // Without labels `reset` leaves a 0.
       if (labels.length === 0) this.remove();
-      for (const [of, value] of read) this.set(of, value);
+      for (const [of, value] of read) this.inc(of, value);
     },
-  });
-  registry.registerMetric(made);
+  };
 }
 
 /** A gauge without labels. */
@@ -42,22 +55,16 @@ export interface PoolName {
 /** Returns the sender, whose connections are counted until it is closed. */
 export type WatchPool = (name: PoolName, sender: PooledSender) => Sender;
 
-/** Gauges of the connections to far sides. Several senders may have one name; their connections are added. */
+/** Gauges of the connections to upstreams. Several senders may have one name; their connections are added. */
 export function createPoolGauges(registry: Registry): WatchPool {
   const watched = new Set<{ readonly name: PoolName; readonly sender: PooledSender }>();
-  const connections = new Gauge({
-    name: 'gateway_connections',
-    help: 'Connections to far sides, and calls that wait for one, by pool, adapter instance and state.',
-    labelNames: ['pool', 'adapter', 'state'],
-    registers: [],
-    collect() {
-      this.reset();
-      for (const { name, sender } of watched) {
-        for (const [state, value] of Object.entries(sender.figures())) this.inc({ adapter: '', ...name, state }, value);
-      }
-    },
-  });
-  registry.registerMetric(connections);
+  const help =
+    '`busy` and `idle` connections to upstreams, and calls `waiting` for a new connection. `pool` is `adapter`, `restCall`, `tokens` (OAuth client of an adapter instance), `issuers` (OIDC) or `traces`.';
+  gauge(registry, { name: 'gateway_connections', help, labels: ['pool', 'adapter', 'state'] }, () =>
+    [...watched].flatMap(({ name, sender }) =>
+      Object.entries(sender.figures()).map(([state, value]) => [{ adapter: '', ...name, state }, value] as const),
+    ),
+  );
   return (name, sender) => {
     const entry = { name, sender };
     watched.add(entry);
@@ -74,33 +81,47 @@ export function createPoolGauges(registry: Registry): WatchPool {
 /** What the process gauges read at each scrape. */
 export interface ProcessMeasurements {
   readonly store: () => { readonly busy: number; readonly idle: number; readonly waiting: number };
-  /** Resolves if the store answers within a second; otherwise rejects. */
+  /** As `Database.ping`. */
   readonly pingStore: () => Promise<void>;
-  readonly overloaded: () => boolean;
+  readonly isOverloaded: () => boolean;
   /** True while less is free on the disk of the store than the reserve. */
-  readonly belowReserve: () => boolean;
+  readonly isShort: () => boolean;
 }
 
 /** Gauges of the store's connections and of overload. */
-export function createProcessGauges(
-  registry: Registry,
-  { store, pingStore, overloaded, belowReserve }: ProcessMeasurements,
-): void {
-  gauge(registry, { name: 'gateway_store_up', help: '1 if the store answers within a second.' }, async () => {
-    const isUp = await pingStore().then(
-      () => true,
-      () => false,
-    );
-    return [[{}, Number(isUp)]];
-  });
-  const connectionsHelp = 'Connections of the store, and statements that wait for one, by state.';
+export function createProcessGauges(registry: Registry, { store, pingStore, isOverloaded, isShort }: ProcessMeasurements): void {
+  gauge(
+    registry,
+    {
+      name: 'gateway_store_up',
+      help: '1 if the store answers within a second, tested at each scrape. On PostgreSQL also 0 while the server takes no writes.',
+    },
+    async () => {
+      const isUp = await pingStore().then(
+        () => true,
+        () => false,
+      );
+      return [[{}, Number(isUp)]];
+    },
+  );
+  const connectionsHelp =
+    '`busy` and `idle` connections of the store (on SQLite of all files), and statements `waiting` for one.';
   gauge(registry, { name: 'gateway_store_connections', help: connectionsHelp, labels: ['state'] }, () =>
     Object.entries(store()).map(([state, value]) => [{ state }, value]),
   );
   const overloadHelp = '1 while the gateway refuses calls and logins because the event loop is late or memory is short.';
-  figure(registry, 'gateway_overloaded', overloadHelp, () => Number(overloaded()));
-  const reserveHelp = '1 while the disk of a SQLite store has less room than the reserve, so that runs and events wait.';
-  figure(registry, 'gateway_store_below_reserve', reserveHelp, () => Number(belowReserve()));
+  figure(registry, 'gateway_overloaded', overloadHelp, () => Number(isOverloaded()));
+  const reserveHelp =
+    '1 while the disk of a SQLite store has less room than the reserve: 256 MiB, or a quarter of a smaller disk. Runs, events and new approvals wait then.';
+  figure(registry, 'gateway_store_below_reserve', reserveHelp, () => Number(isShort()));
+}
+
+/** Sources of secrets that fail, whose last good values stay in use. `age`: seconds of the oldest one. */
+export function measureSecrets(registry: Registry, failing: () => { readonly failing: number; readonly age: number }): void {
+  const countHelp = 'Sources of secrets that fail now. Their last good values stay in use; the log names them.';
+  figure(registry, 'gateway_secret_sources_failing', countHelp, () => failing().failing);
+  const ageHelp = 'Age in seconds of the oldest value of a secret whose source fails; 0 while none fails.';
+  figure(registry, 'gateway_secret_age_seconds', ageHelp, () => failing().age);
 }
 
 /** When a file with certificates becomes useless. */
@@ -116,9 +137,29 @@ export interface CertificateExpiry {
 }
 
 export function measureCertificates(registry: Registry, expiries: () => readonly CertificateExpiry[]): void {
-  const help = 'When the certificates of a file of the configuration expire, in seconds since 1970.';
+  const help =
+    'When the certificates of a file of the configuration expire, seconds since 1970. `use` is `server`, `outbound` (restCall) or `adapter`; `file` is the key `certFile` or `caFile`. Of a `caFile` the certificate that lasts longest counts. Certificates that upstreams present are not measured.';
   const name = 'gateway_certificate_expiry_timestamp_seconds';
   gauge(registry, { name, help, labels: ['use', 'adapter', 'file'] }, () =>
     expiries().map(({ expiresAt, ...labels }) => [labels, expiresAt / 1000]),
   );
+}
+
+/** Metrics of the audit log: entries that wait for the store, dropped and lost ones, and refusals that have no record of their own. */
+export function measureAudit(registry: Registry, counts: () => AuditCounts): void {
+  const waitingHelp = 'Entries of the audit log that wait to be written to the store.';
+  figure(registry, 'gateway_audit_entries_waiting', waitingHelp, () => counts().waiting);
+  const droppedHelp = 'Dropped entries of the audit log: too many waited for the store, as when it is unavailable for long.';
+  countOf(registry, { name: 'gateway_audit_entries_dropped_total', help: droppedHelp }, () => [[{}, counts().dropped]]);
+  const earlyHelp =
+    'Entries of the audit log that this gateway deleted before `audit.retention` ended, because the log was larger than `audit.maxSize`.';
+  countOf(registry, { name: 'gateway_audit_entries_deleted_early_total', help: earlyHelp }, () => [[{}, counts().early]]);
+  const lostHelp = 'Records of the audit log that the store acknowledged and lost, as this gateway noticed.';
+  countOf(registry, { name: 'gateway_store_lost_records_total', help: lostHelp }, () => [[{}, counts().lost]]);
+  const notStoredHelp =
+    'Refusals without a record of their own. `repeated`: a record has their count. `no-room`: the disk of the store is nearly full.';
+  countOf(registry, { name: 'gateway_audit_refusals_not_stored_total', help: notStoredHelp, labels: ['reason'] }, () => [
+    [{ reason: 'repeated' }, counts().repeated],
+    [{ reason: 'no-room' }, counts().withoutRoom],
+  ]);
 }

@@ -1,10 +1,11 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { auditOutcomes } from '#audit/audit-entry.ts';
 import { errorCodes } from '#base/error-codes.ts';
 import { callOutcome } from '#calls/call-outcome.ts';
 import type { CallRecord } from '#calls/call-record.ts';
 import { type RequestWatcher, standardMethods } from '#http/request-watcher.ts';
-import { relayPatterns } from '#http/routes/relay-patterns.ts';
+import { relayPatterns } from '#http/routes/calls/relay-patterns.ts';
+import { counter, histogram } from './counters.ts';
 import { figure } from './gauges.ts';
 
 /** Seconds: from the gateway's own part of a call to the longest default time limit. */
@@ -36,31 +37,27 @@ const misnamedDefaults = ['nodejs_active_handles_total', 'nodejs_active_requests
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const registers = [registry];
   collectDefaultMetrics({ register: registry });
   for (const name of misnamedDefaults) registry.removeSingleMetric(name);
-  const requests = new Counter({
-    name: 'gateway_requests_total',
-    help: 'Ended requests, by route, method, status (none: the caller left before the reply) and error code.',
-    labelNames: ['route', 'method', 'status', 'code'],
-    registers,
-  });
-  const errors = new Counter({
-    name: 'gateway_errors_total',
-    help: 'Requests that ended with an error in the reply, or whose reply an error aborted, by error code.',
-    labelNames: ['code'],
-    registers,
-  });
-  // Each counter starts at 0: Prometheus sees no increase when a counter first appears.
-  for (const code of Object.keys(errorCodes)) errors.inc({ code }, 0);
+  const requests = counter(
+    registry,
+    'gateway_requests_total',
+    'Ended requests. `code` is empty without an error. `route` is `none` for an unknown path. `status` is `none` if the caller left before the reply.',
+    { route: [], method: [], status: [], code: [] },
+  );
+  const errors = counter(
+    registry,
+    'gateway_errors_total',
+    'Requests that ended with an error in the reply, or whose reply an error aborted.',
+    { code: Object.keys(errorCodes) },
+  );
   const calls = createCallMetrics(registry);
-  const durations = new Histogram({
-    name: 'gateway_request_duration_seconds',
-    help: 'Time from the head of a request to the end of its reply.',
-    labelNames: ['route'],
-    buckets,
-    registers,
-  });
+  const durations = histogram(
+    registry,
+    'gateway_request_duration_seconds',
+    'From the head of a request to the end of its reply.',
+    { buckets, labels: { route: [] } },
+  );
   let inFlight = 0;
   figure(registry, 'gateway_requests_in_flight', 'Requests in flight.', () => inFlight);
   return {
@@ -70,7 +67,12 @@ export function createMetrics(): Metrics {
     text: () => registry.metrics(),
     watchConnections(open, limit) {
       figure(registry, 'gateway_caller_connections', 'Open connections of callers.', open);
-      figure(registry, 'gateway_caller_connections_limit', 'Limit of the connections of callers.', () => limit);
+      figure(
+        registry,
+        'gateway_caller_connections_limit',
+        'Limit of the connections of callers; from 95 % on, a new connection replaces an idle one.',
+        () => limit,
+      );
     },
     requestStarted() {
       inFlight += 1;
@@ -89,26 +91,24 @@ export function createMetrics(): Metrics {
 }
 
 function createCallMetrics(registry: Registry): CallMetrics {
-  const registers = [registry];
-  const outcomes = new Counter({
-    name: 'gateway_calls_total',
-    help: 'Relayed calls, by route, adapter instance and outcome.',
-    labelNames: ['route', 'adapter', 'outcome'],
-    registers,
-  });
-  const replies = new Counter({
-    name: 'gateway_far_side_replies_total',
-    help: 'Replies of far sides, by route, adapter instance and status class.',
-    labelNames: ['route', 'adapter', 'status'],
-    registers,
-  });
-  const attempts = new Histogram({
-    name: 'gateway_attempt_duration_seconds',
-    help: 'Time of an attempt from the sending of a call, with its connection, to the first 64 KiB of its reply, by adapter instance.',
-    labelNames: ['adapter'],
-    buckets,
-    registers,
-  });
+  const outcomes = counter(
+    registry,
+    'gateway_calls_total',
+    'Relayed calls. For a call of a run `route` is `run` and the operation, such as `run restAction`; each attempt of the run to make the call counts. For a call of an agent it is `mcp` and the operation. `ok`: the upstream answered, to restCall and restRequest with any status. `refused`: by the gateway, nothing left. `failed`: also a query or action with a status of 400 or above, and a call whose caller left. `unknown`: the call may have happened. `adapter` is empty for restCall and for an unknown instance.',
+    { route: [], adapter: [], outcome: [] },
+  );
+  const replies = counter(
+    registry,
+    'gateway_far_side_replies_total',
+    "Replies of upstreams to relayed calls, also those that broke off, by status class such as `2xx`. 401 is a class of its own, because it refuses the gateway's credentials.",
+    { route: [], adapter: [], status: [] },
+  );
+  const attempts = histogram(
+    registry,
+    'gateway_attempt_duration_seconds',
+    'Time of the upstream: from the sending of a call, with its connection, to the first 64 KiB of its reply. Each repetition and each hop of a redirect is an attempt.',
+    { buckets, labels: { adapter: [] } },
+  );
   const expect = (route: string, adapter: string): void => {
     for (const outcome of auditOutcomes) outcomes.inc({ route, adapter, outcome }, 0);
     for (const status of statusClasses) replies.inc({ route, adapter, status }, 0);

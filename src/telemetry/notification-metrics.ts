@@ -1,23 +1,22 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type { KeptFigures } from '#base/timing/kept-figures.ts';
 import type { ShownReceiver } from '#notifications/notification-catalogue.ts';
 import type { NotificationWatcher } from '#notifications/receiver-channel.ts';
+import { counter } from './counters.ts';
 import { gauge } from './gauges.ts';
 
 const outcomes = ['delivered', 'failed', 'gone'] as const;
 
 /** Counts the attempts of this gateway. */
 export function createNotificationMetrics(registry: Registry): NotificationWatcher {
-  const attempts = new Counter({
-    name: 'gateway_notification_attempts_total',
-    help: 'Attempts to deliver a notification, by receiver and outcome.',
-    labelNames: ['receiver', 'outcome'],
-    registers: [registry],
-  });
-  const failed = new Counter({
-    name: 'gateway_notifications_failed_total',
-    help: 'Notifications whose every attempt failed, by receiver.',
-    labelNames: ['receiver'],
-    registers: [registry],
+  const attempts = counter(
+    registry,
+    'gateway_notification_attempts_total',
+    'Attempts of this gateway to deliver a notification: `delivered`, `failed`, or `gone` (410). `receiver` is host and port of its address.',
+    { receiver: [], outcome: outcomes },
+  );
+  const failed = counter(registry, 'gateway_notifications_failed_total', 'Notifications whose every attempt failed.', {
+    receiver: [],
   });
   return {
     expect(receivers) {
@@ -31,32 +30,24 @@ export function createNotificationMetrics(registry: Registry): NotificationWatch
   };
 }
 
-/** Gauges of the receivers in force, of all gateways on the store. They have no value while the store does not answer. */
+/** Gauges of the receivers in force, of all gateways on the store. They have no value while it gives no answer for a minute. */
 export function measureNotifications(
   registry: Registry,
-  receivers: () => Promise<readonly ShownReceiver[]>,
+  receivers: KeptFigures<readonly ShownReceiver[]>,
   now: () => number,
 ): void {
-  let asked: Promise<readonly ShownReceiver[]> | undefined;
-  /** One question for the gauges of a scrape. */
-  const shown = (): Promise<readonly ShownReceiver[]> => {
-    asked ??= receivers()
-      .catch(() => [])
-      .finally(() => (asked = undefined));
-    return asked;
-  };
   const ofReceivers = (name: string, help: string, valueOf: (receiver: ShownReceiver) => number): void =>
     gauge(registry, { name, help, labels: ['receiver'] }, async () =>
-      (await shown()).map((receiver) => [{ receiver: receiver.name }, valueOf(receiver)]),
+      ((await receivers()) ?? []).map((receiver) => [{ receiver: receiver.name }, valueOf(receiver)]),
     );
   ofReceivers(
     'gateway_notifications_waiting',
-    'Notifications that wait for their delivery, by receiver.',
+    'Notifications of all gateways on the store that wait for their delivery. At most five seconds old, and absent while the store gives no answer for a minute.',
     ({ waiting }) => waiting,
   );
   ofReceivers(
     'gateway_notification_age_seconds',
-    'Age of the oldest notification that waits, by receiver; 0 where none does.',
+    'Age of the oldest notification that waits; 0 where none does.',
     ({ oldestWaiting }) => (oldestWaiting === undefined ? 0 : Math.max(0, now() - oldestWaiting) / 1_000),
   );
   ofReceivers(

@@ -4,7 +4,7 @@ import type { Log } from '#base/log.ts';
 import { Secret } from '#base/secret.ts';
 import { systemCode } from '#base/system-code.ts';
 import type { Tracing } from '#base/tracing.ts';
-import type { Sender } from '#outbound/sender.ts';
+import type { Sender } from '#outbound/call/sender.ts';
 import { readTraceSettings, type TraceSettings } from './trace-settings.ts';
 
 interface TracingNeeds {
@@ -33,7 +33,10 @@ export async function openTracing(needs: TracingNeeds): Promise<(Tracing & { clo
   const { log } = needs;
   const settings = readTraceSettings(needs.environment, (reason) => log.warn('traces', { reason }));
   if (settings === undefined) return undefined;
-  const [{ startTracing }, { createOtlpExporter }] = await Promise.all([import('./tracing.ts'), import('./otlp-exporter.ts')]);
+  const [{ startTracing }, { createOtlpExporter }] = await Promise.all([
+    import('./create-tracing.ts'),
+    import('./otlp-exporter.ts'),
+  ]);
   const sender = needs.createSender(await tlsOf(settings));
   const exporter = createOtlpExporter({ ...needs, settings, sender, onBatch: reporter(needs) });
   const tracing = startTracing({ settings, version: needs.version, exporter });

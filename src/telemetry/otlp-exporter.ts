@@ -4,10 +4,9 @@ import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otl
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import { CallScope } from '#outbound/call-scope.ts';
-import { type FarSideReply, headerValue, type OutboundCall } from '#outbound/outbound-call.ts';
-import { mayBeRepeated, type Sender } from '#outbound/sender.ts';
-import { pause } from '#outbound/until-aborted.ts';
+import { CallScope, pause } from '#outbound/call/call-scope.ts';
+import { headerValue, type OutboundCall, type UpstreamReply } from '#outbound/call/outbound-call.ts';
+import { mayBeRepeated, type Sender } from '#outbound/call/sender.ts';
 import type { TraceSettings } from './trace-settings.ts';
 
 interface OtlpExporterOptions {
@@ -98,7 +97,7 @@ async function deliverOnce(options: {
 }): Promise<number | undefined> {
   const { sender, call, scope, attempt } = options;
   const backoff = 1_000 * 2 ** attempt * (0.5 + Math.random() / 2);
-  let reply: FarSideReply;
+  let reply: UpstreamReply;
   try {
     reply = await sender.send(call, scope);
   } catch (failure) {

@@ -16,6 +16,51 @@ export interface TraceSettings {
   readonly files: { readonly ca?: string; readonly cert?: string; readonly key?: string };
 }
 
+/** The variables that are read, as docs/reference/traces.md shows them. */
+export const traceVariables = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    meaning: 'address of the collector, without `/v1/traces`; `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is the whole address',
+    standard: 'none: no traces',
+  },
+  OTEL_SDK_DISABLED: { meaning: '`true`: no traces', standard: '`false`' },
+  OTEL_TRACES_EXPORTER: { meaning: '`otlp`; `none`: no traces', standard: '`otlp`' },
+  OTEL_EXPORTER_OTLP_PROTOCOL: {
+    meaning: '`http/protobuf` or `http/json`; `grpc` is not supported',
+    standard: '`http/protobuf`',
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    meaning: '`name=value,name=value`, percent-encoded: headers for the collector, such as a token',
+    standard: 'none',
+  },
+  OTEL_EXPORTER_OTLP_COMPRESSION: { meaning: '`gzip` or `none`', standard: '`none`' },
+  OTEL_EXPORTER_OTLP_TIMEOUT: { meaning: 'milliseconds for a batch, with its repetitions', standard: '`10000`' },
+  OTEL_EXPORTER_OTLP_CERTIFICATE: {
+    meaning: 'PEM file of the certificate authorities for the collector, in place of the default ones',
+    standard: 'none',
+  },
+  OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: { meaning: 'PEM file of a client certificate', standard: 'none' },
+  OTEL_EXPORTER_OTLP_CLIENT_KEY: { meaning: 'PEM file of its private key', standard: 'none' },
+  OTEL_SERVICE_NAME: { meaning: '`service.name`', standard: '`orchestration-gateway`' },
+  OTEL_RESOURCE_ATTRIBUTES: {
+    meaning: 'further attributes of the resource, in the format of the headers',
+    standard: '`service.version`, `service.instance.id`',
+  },
+  OTEL_TRACES_SAMPLER: {
+    meaning: '`always_on`, `always_off`, `traceidratio` or one of these with the prefix `parentbased_`',
+    standard: '`parentbased_always_on`',
+  },
+  OTEL_TRACES_SAMPLER_ARG: { meaning: 'the share of traces for `traceidratio`, 0 to 1', standard: '`1`' },
+  OTEL_BSP_SCHEDULE_DELAY: { meaning: 'milliseconds between two batches', standard: '`5000`' },
+  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: { meaning: 'spans in a batch', standard: '`512`' },
+  OTEL_BSP_MAX_QUEUE_SIZE: { meaning: 'spans that may wait; the gateway drops further ones', standard: '`2048`' },
+} as const;
+
+type Variable = keyof typeof traceVariables;
+type OfOtlp<Name> = Name extends `OTEL_EXPORTER_OTLP_${infer Rest}` ? Rest : never;
+/** What follows `OTEL_EXPORTER_OTLP_` or `OTEL_EXPORTER_OTLP_TRACES_`. */
+type OtlpName = OfOtlp<Variable>;
+type ReadVariable = Variable | `OTEL_EXPORTER_OTLP_TRACES_${OtlpName}`;
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const samplers = [
@@ -38,7 +83,7 @@ export function readTraceSettings(environment: Environment, warn: (problem: stri
   const endpoint = endpointOf(read, warn);
   if (endpoint === undefined || exporter === 'none') return undefined;
   if (exporter !== 'otlp') warn('OTEL_TRACES_EXPORTER names an unknown exporter: otlp is used');
-  const file = (name: string, as: string): Record<string, string> => {
+  const file = (name: OtlpName, as: string): Record<string, string> => {
     const path = read.otlp(name);
     return path === undefined ? {} : { [as]: path };
   };
@@ -83,20 +128,20 @@ function endpointOf(read: ReturnType<typeof reader>, warn: (problem: string) => 
 
 function reader(environment: Environment, warn: (problem: string) => void) {
   /** An empty variable counts as unset. */
-  const text = (name: string): string | undefined => {
+  const text = (name: ReadVariable): string | undefined => {
     const value = environment[name]?.trim();
     return value === '' ? undefined : value;
   };
-  const otlpName = (name: string): string => {
-    const ofTraces = `OTEL_EXPORTER_OTLP_TRACES_${name}`;
+  const otlpName = (name: OtlpName): ReadVariable => {
+    const ofTraces = `OTEL_EXPORTER_OTLP_TRACES_${name}` as const;
     return text(ofTraces) === undefined ? `OTEL_EXPORTER_OTLP_${name}` : ofTraces;
   };
   return {
     text,
     otlpName,
-    otlp: (name: string): string | undefined => text(otlpName(name)),
+    otlp: (name: OtlpName): string | undefined => text(otlpName(name)),
     /** The first of `allowed` is the default. */
-    choice<const T extends string>(name: string, allowed: readonly [T, ...T[]]): T {
+    choice<const T extends string>(name: ReadVariable, allowed: readonly [T, ...T[]]): T {
       const value = text(name);
       const [fallback] = allowed;
       const found = allowed.find((one) => one === value);
@@ -104,7 +149,7 @@ function reader(environment: Environment, warn: (problem: string) => void) {
       return found ?? fallback;
     },
     number(
-      name: string,
+      name: ReadVariable,
       { fallback, least, most }: { readonly fallback: number; readonly least: number; readonly most: number },
     ): number {
       const value = text(name);
@@ -115,7 +160,7 @@ function reader(environment: Environment, warn: (problem: string) => void) {
       return fallback;
     },
     /** `name=value,name=value`, percent-encoded (W3C Baggage). */
-    pairs(name: string): Readonly<Record<string, string>> {
+    pairs(name: ReadVariable): Readonly<Record<string, string>> {
       const pairs: Record<string, string> = {};
       for (const part of text(name)?.split(',') ?? []) {
         const [, key = '', value = ''] = /^([^=]+)=(.*)$/su.exec(part.trim()) ?? [];

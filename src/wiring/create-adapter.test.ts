@@ -8,7 +8,7 @@ import type { AdapterConfig } from '#config/config.ts';
 import { createAdapter } from './create-adapter.ts';
 
 const fixture = (name: string): Promise<string> =>
-  readFile(new URL(`../config/fixtures/test-only-${name}.pem`, import.meta.url), 'utf8');
+  readFile(new URL(`../config/shapes/fixtures/test-only-${name}.pem`, import.meta.url), 'utf8');
 
 test('an adapter instance that cannot be created leaves no sender open', async () => {
   const open = new Set<object>();

@@ -4,13 +4,15 @@ import type { LimitReached } from '#base/limits.ts';
 import type { Log } from '#base/log.ts';
 import type { Tracing } from '#base/tracing.ts';
 import type { Config } from '#config/config.ts';
+import { expiryOf } from '#config/shapes/pem-shapes.ts';
 import type { StoreWatcher } from '#database/watch-time.ts';
-import { createConnector } from '#outbound/connector.ts';
-import type { Resolve } from '#outbound/resolver.ts';
-import { createSender } from '#outbound/sender.ts';
-import type { RunWatcher } from '#runs/run-watcher.ts';
-import type { ScheduleWatcher } from '#schedules/decide-due.ts';
+import { createSender } from '#outbound/call/sender.ts';
+import { createConnector } from '#outbound/dialling/connector.ts';
+import type { Resolve } from '#outbound/dialling/resolver.ts';
+import type { RunWatcher } from '#runs/engine/watchers/run-watcher.ts';
+import type { ScheduleWatcher } from '#runs/schedules/decide-due.ts';
 import {
+  type CertificateExpiry,
   createPoolGauges,
   createProcessGauges,
   measureCertificates,
@@ -21,7 +23,6 @@ import { createMetrics, type Metrics } from '#telemetry/metrics.ts';
 import { createAccessMetrics, createLimitMetrics, createSpanMetrics, createStoreMetrics } from '#telemetry/observers.ts';
 import { openTracing } from '#telemetry/open-tracing.ts';
 import { createRunMetrics, createScheduleMetrics } from '#telemetry/run-metrics.ts';
-import { type CertificateExpiries, createCertificateExpiries } from './certificate-expiries.ts';
 
 interface Telemetry {
   readonly metrics: Metrics;
@@ -82,3 +83,39 @@ export function createTelemetry(needs: TelemetryNeeds): Telemetry {
 
 /** Milliseconds, for the connection to the trace collector. */
 const collectorTimeouts = { dns: 3_000, connect: 5_000 };
+
+type WithCertificates = Pick<Config, 'server' | 'outbound' | 'adapters'>;
+
+/** When the certificates of the configuration in force expire. */
+interface CertificateExpiries {
+  (): readonly CertificateExpiry[];
+  /** To be called with each new configuration. */
+  follow(next: WithCertificates): void;
+}
+
+function createCertificateExpiries(config: WithCertificates): CertificateExpiries {
+  let current = expiriesIn(config);
+  return Object.assign(() => current, {
+    follow(next: WithCertificates) {
+      current = expiriesIn(next);
+    },
+  });
+}
+
+function expiriesIn({ server, outbound, adapters }: WithCertificates): readonly CertificateExpiry[] {
+  return [
+    ...filesOf('server', '', server.tls),
+    ...filesOf('outbound', '', outbound.tls),
+    ...adapters.flatMap(({ name, tls }) => filesOf('adapter', name, tls)),
+  ];
+}
+
+function filesOf(
+  use: CertificateExpiry['use'],
+  adapter: string,
+  { cert, ca }: { readonly cert?: string | undefined; readonly ca?: string | undefined } = {},
+): readonly CertificateExpiry[] {
+  const expiry = (file: CertificateExpiry['file'], pem: string | undefined): readonly CertificateExpiry[] =>
+    pem === undefined ? [] : [{ use, adapter, file, expiresAt: expiryOf(pem, file) }];
+  return [...expiry('certFile', cert), ...expiry('caFile', ca)];
+}

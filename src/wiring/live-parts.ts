@@ -1,13 +1,19 @@
-import type { CustomRoleOptions } from '#access/access-options.ts';
-import type { ApprovalRule } from '#access/approval-options.ts';
+import type { CustomRoleOptions } from '#access/rights/access-options.ts';
+import type { ApprovalRule } from '#access/rights/approval-options.ts';
 import type { AdapterInstance } from '#adapters/adapter-instance.ts';
 import { type AdapterInstances, createAdapterInstances } from '#adapters/adapter-instances.ts';
 import type { Log } from '#base/log.ts';
+import { createUsage } from '#base/timing/usage.ts';
 import { createRateLimit, type RateLimit } from '#calls/rate-limit.ts';
 import type { AdapterConfig, Config } from '#config/config.ts';
 import { sameConfig } from '#config/same-config.ts';
+import { createSender } from '#outbound/call/sender.ts';
+import { createConnector, refusalBeforeLookup } from '#outbound/dialling/connector.ts';
+import type { Resolve } from '#outbound/dialling/resolver.ts';
+import { createDestinationPolicy, type Listener } from '#outbound/policy/destination-policy.ts';
+import type { OutboundSection } from '#relay/rest-call.ts';
+import type { WatchPool } from '#telemetry/gauges.ts';
 import { type AdapterNeeds, createAdapter } from './create-adapter.ts';
-import { createOutboundCalls, type OutboundCalls, type OutboundNeeds } from './outbound-calls.ts';
 
 /** The changes of adapter instances by a reload: their names in the order of the files. */
 export interface AdapterChanges {
@@ -101,7 +107,7 @@ export function createLiveParts({ config, adapterNeeds, outboundNeeds, log }: Li
         adapters: changesBetween(before, parts),
         commit() {
           current = parts;
-          retire(replaced(before, parts));
+          retire(listReplaced(before, parts));
         },
         discard: () => retire(made),
       };
@@ -156,7 +162,40 @@ function changesBetween(before: Parts, after: Parts): AdapterChanges {
   };
 }
 
-function replaced(before: Parts, after: Parts): readonly Closable[] {
+function listReplaced(before: Parts, after: Parts): readonly Closable[] {
   const adapters = [...before.byName].filter(([name, adapter]) => after.byName.get(name) !== adapter);
   return [...adapters.map(([, { instance }]) => instance), ...(before.outbound === after.outbound ? [] : [before.outbound])];
+}
+
+/** An `OutboundSection` that a reload may replace. */
+export interface OutboundCalls extends OutboundSection {
+  /** Resolves once every call that holds it has ended, including streamed replies, and every connection is closed. */
+  close(): Promise<void>;
+}
+
+/** Parts that the calls of all sections share. */
+export interface OutboundNeeds {
+  readonly resolve: Resolve;
+  readonly ownListeners: () => readonly Listener[];
+  /** Counts connections. */
+  readonly pooled: WatchPool;
+}
+
+/** Throws where a PEM text or the proxy's URL cannot be used. */
+function createOutboundCalls(limits: Config['outbound'], needs: OutboundNeeds): OutboundCalls {
+  const { resolve, ownListeners, pooled } = needs;
+  const policy = createDestinationPolicy({ ...limits, ownListeners });
+  const sender = pooled({ pool: 'restCall' }, createSender({ connect: createConnector({ ...limits, resolve, policy }) }));
+  const usage = createUsage();
+  return {
+    limits,
+    sender,
+    refusal: (url) => refusalBeforeLookup(policy, url),
+    hold: () => usage.begin(),
+    async close() {
+      // A call between two hops of a redirect is in flight, but not in the sender.
+      await usage.ended();
+      await sender.close();
+    },
+  };
 }

@@ -1,18 +1,17 @@
 import type { Access } from '#access/access.ts';
-import type { Rights } from '#access/rights.ts';
+import type { Rights } from '#access/rights/rights.ts';
 import type { Automation } from '#automations/automation.ts';
 import { mayRun, namedWorkflow } from '#automations/automation-access.ts';
 import { type AutomationPeople, authorsOf } from '#automations/automation-people.ts';
-import { automationsToRun } from '#automations/automation-scan-store.ts';
+import { automationsToRun } from '#automations/store/automation-due-store.ts';
 import type { Log } from '#base/log.ts';
-import { visible } from '#base/visible.ts';
+import { visible } from '#base/text/visible.ts';
 import type { Config } from '#config/config.ts';
 import { sameConfig } from '#config/same-config.ts';
 import type { Database } from '#database/database.ts';
-import { pinnedVersion } from '#runs/new-run.ts';
-import type { RunPeople } from '#runs/run-people.ts';
-import { reachedWorkflows } from '#workflows/workflow-pins.ts';
-import type { WorkflowStore } from '#workflows/workflow-store.ts';
+import type { RunPeople } from '#runs/people/run-people.ts';
+import { reachedWorkflows } from '#workflows/catalogue/workflow-pins.ts';
+import type { WorkflowStore } from '#workflows/catalogue/workflow-store.ts';
 import { schedulerNow } from './open-schedules.ts';
 
 interface LossReportNeeds {
@@ -53,19 +52,19 @@ function lossesOf(before: Config['access'], after: Config['access']): ((id: stri
   const { users: usersBefore, clients: clientsBefore, ...restBefore } = before;
   const { users, clients, ...rest } = after;
   if (!sameConfig(restBefore, rest)) return () => true;
-  const now = new Map([...users.map((each) => named(each.username, each)), ...clients.map((each) => named(each.clientId, each))]);
-  const earlier = [
-    ...usersBefore.map((each) => named(each.username, each)),
-    ...clientsBefore.map((each) => named(each.clientId, each)),
-  ];
-  const losers = new Set(earlier.filter(([id, held]) => hasLost(held, now.get(id))).map(([id]) => id));
+  const now = heldBy({ users, clients });
+  const earlier = heldBy({ users: usersBefore, clients: clientsBefore });
+  const losers = new Set([...earlier].filter(([id, held]) => hasLost(held, now.get(id))).map(([id]) => id));
   return losers.size === 0 ? undefined : (id) => losers.has(id);
 }
 
 type Held = Pick<Config['access']['users'][number], 'roles' | 'groups'>;
 
-function named(id: string, held: Held): [string, Held] {
-  return [id, held];
+function heldBy({ users, clients }: Pick<Config['access'], 'clients' | 'users'>): ReadonlyMap<string, Held> {
+  return new Map<string, Held>([
+    ...users.map((user) => [user.username, user] as const),
+    ...clients.map((client) => [client.clientId, client] as const),
+  ]);
 }
 
 function hasLost(before: Held, now: Held | undefined): boolean {
@@ -84,8 +83,7 @@ function createJudge({ access, rights, people: runPeople, workflowStore }: LossR
     return known;
   };
   return async (automation: Automation, people: AutomationPeople): Promise<string | undefined> => {
-    const { workflowId: id = '' } = automation.data ?? {};
-    const version = pinnedVersion(automation);
+    const { workflowId: id = '', workflowVersion: version } = automation.data ?? {};
     const authors = authorsOf(people, automation) ?? [];
     const lost = await once([id, version, authors.map((author) => author.id)], async () => {
       const documents = (await reachedWorkflows(workflowStore, { id, version })) ?? [];

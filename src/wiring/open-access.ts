@@ -1,15 +1,15 @@
 import { type Access, createAccess } from '#access/access.ts';
 import type { AccessWatcher } from '#access/access-watcher.ts';
+import type { AccessOptions } from '#access/rights/access-options.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
-import type { Config, ServerConfig } from '#config/config.ts';
+import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
-import type { FreeSpace } from '#database/free-space.ts';
+import type { FreeSpace } from '#database/sqlite/free-space.ts';
 import { readPublicUrl } from '#http/public-url.ts';
-import { createConnector } from '#outbound/connector.ts';
-import { fetchDocument } from '#outbound/document.ts';
-import type { Resolve } from '#outbound/resolver.ts';
-import { createSender } from '#outbound/sender.ts';
+import { createSender, fetchDocument } from '#outbound/call/sender.ts';
+import { createConnector } from '#outbound/dialling/connector.ts';
+import type { Resolve } from '#outbound/dialling/resolver.ts';
 import type { WatchPool } from '#telemetry/gauges.ts';
 
 /** For the documents of OIDC issuers; milliseconds. */
@@ -35,7 +35,7 @@ export async function openAccess(
   const connect = createConnector({ resolve, timeouts: documentTimeouts });
   const documents = started.adopt(pooled({ pool: 'issuers' }, createSender({ connect })), (sender) => sender.close());
   const access = await createAccess({
-    config: config.access,
+    config: accessOptions(config),
     database,
     clock,
     log,
@@ -48,7 +48,16 @@ export async function openAccess(
   return started.adopt(access, (opened) => opened.close());
 }
 
+/** The section, with what adapters want to know of people. */
+export function accessOptions({ access, adapters }: Pick<Config, 'access' | 'adapters'>): AccessOptions {
+  const pairs = adapters.flatMap(({ auth }) => (auth.type === 'caller' ? Object.entries(auth.userClaims) : []));
+  const issuers = [...new Set(pairs.map(([issuer]) => issuer))].toSorted();
+  const claimsOf = (issuer: string): readonly string[] =>
+    [...new Set(pairs.flatMap(([of, claim]) => (of === issuer ? [claim] : [])))].toSorted();
+  return { ...access, nameClaims: Object.fromEntries(issuers.map((issuer) => [issuer, claimsOf(issuer)])) };
+}
+
 /** Behind a proxy only `server.publicUrl` tells whether callers use TLS. */
-function isReachedOverTls({ publicUrl, tls }: ServerConfig): boolean {
+function isReachedOverTls({ publicUrl, tls }: Config['server']): boolean {
   return publicUrl === undefined ? tls !== undefined : new URL(publicUrl).protocol === 'https:';
 }

@@ -1,6 +1,7 @@
 import type { AdapterInstances } from '#adapters/adapter-instances.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
+import { createKeptFigures } from '#base/timing/kept-figures.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
 import { announceAdapters } from '#notifications/adapter-announcer.ts';
@@ -10,13 +11,14 @@ import { createNotificationStore } from '#notifications/notification-store.ts';
 import { createNotifier } from '#notifications/notifier.ts';
 import { receiversOf } from '#notifications/receiver.ts';
 import { createWebhooks, webhookTimeouts } from '#notifications/webhook.ts';
-import { createConnector } from '#outbound/connector.ts';
-import type { Resolve } from '#outbound/resolver.ts';
-import { createSender } from '#outbound/sender.ts';
-import type { RunStore } from '#runs/run-store.ts';
+import { createSender } from '#outbound/call/sender.ts';
+import { createConnector } from '#outbound/dialling/connector.ts';
+import type { Resolve } from '#outbound/dialling/resolver.ts';
+import type { RunStore } from '#runs/journal/run-store.ts';
 import type { WatchPool } from '#telemetry/gauges.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { createNotificationMetrics, measureNotifications } from '#telemetry/notification-metrics.ts';
+import { createExpressionPool } from '#workflows/jq/expression-pool.ts';
 
 interface OpenNotificationsOptions {
   readonly config: Config;
@@ -42,10 +44,12 @@ export function openNotifications(started: AsyncDisposableStack, options: OpenNo
   const { config, database, clock, log, metrics, pooled, resolve, userAgent, events, adapters } = options;
   const connect = createConnector({ resolve, timeouts: webhookTimeouts });
   const sender = started.adopt(pooled({ pool: 'notifications' }, createSender({ connect })), (opened) => opened.close());
+  // Of its own: expressions of workflows must not delay a pager.
+  const expressions = started.adopt(createExpressionPool({ threads: 1 }), (pool) => pool.close());
   const store = createNotificationStore({ database, clock });
   const notifier = createNotifier({
     store,
-    send: createWebhooks({ sender, clock, userAgent }),
+    send: createWebhooks({ sender, expressions, clock, userAgent }),
     clock,
     log,
     watcher: createNotificationMetrics(metrics.registry),
@@ -66,11 +70,7 @@ export function openNotifications(started: AsyncDisposableStack, options: OpenNo
   let receivers = receiversOf(config.notifications);
   notifier.use(receivers);
   const catalogue = createNotificationCatalogue({ store, receivers: () => receivers });
-  measureNotifications(
-    metrics.registry,
-    () => catalogue.receivers(),
-    () => clock.now(),
-  );
+  measureNotifications(metrics.registry, createKeptFigures({ ask: () => catalogue.receivers(), clock }), () => clock.now());
   return {
     catalogue,
     follow(next) {

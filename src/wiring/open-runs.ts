@@ -1,50 +1,55 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Persons } from '#access/persons.ts';
-import type { Rights } from '#access/rights.ts';
+import type { Rights } from '#access/rights/rights.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
-import { visibleTo } from '#automations/automation-visibility-store.ts';
+import { visibleTo } from '#automations/store/automation-list-store.ts';
 import type { Clock } from '#base/clock.ts';
-import { every } from '#base/every.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { LimitReached } from '#base/limits.ts';
 import type { Log } from '#base/log.ts';
+import type { StoreSteadiness } from '#base/store-steadiness.ts';
+import { every } from '#base/timing/every.ts';
+import { createKeptFigures, type KeptFigures } from '#base/timing/kept-figures.ts';
 import type { Tracing } from '#base/tracing.ts';
 import type { CallPath } from '#calls/call-path.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
-import type { RequireRoom } from '#database/reserve.ts';
+import type { RequireRoom } from '#database/sqlite/reserve.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { createInputCheck, type InputCheck } from '#forms/input-check.ts';
-import { tellRunsOfGonePeople } from '#runs/gone-people.ts';
-import { usageOf } from '#runs/person-usage-store.ts';
-import { mayHaveCalled } from '#runs/run-calls.ts';
-import { createRunCatalogue, type RunCatalogue } from '#runs/run-catalogue.ts';
-import { createRunEngine, type RunEngine } from '#runs/run-engine.ts';
-import { createRunFigures, type RunFigures } from '#runs/run-figures.ts';
-import { createRunLog } from '#runs/run-log.ts';
-import type { RunPeople } from '#runs/run-people.ts';
-import { createRunSpans } from '#runs/run-spans.ts';
-import { createRunStore, type RunStore } from '#runs/run-store.ts';
-import type { RunTools } from '#runs/run-tools.ts';
-import type { RunWatcher } from '#runs/run-watcher.ts';
-import { createStoreQuota, type StoreQuota } from '#runs/store-quota.ts';
+import { usageOf } from '#runs/catalogue/person-usage-store.ts';
+import { mayHaveCalled } from '#runs/catalogue/run-calls.ts';
+import { createRunCatalogue, type RunCatalogue } from '#runs/catalogue/run-catalogue.ts';
+import { createStoreQuota, type StoreQuota } from '#runs/catalogue/store-quota.ts';
+import { createRunEngine, type RunEngine } from '#runs/engine/run-engine.ts';
+import type { RunTools } from '#runs/engine/run-tools.ts';
+import { createRunLog } from '#runs/engine/watchers/run-log.ts';
+import { createRunSpans } from '#runs/engine/watchers/run-spans.ts';
+import type { RunWatcher } from '#runs/engine/watchers/run-watcher.ts';
+import type { RunCounts } from '#runs/journal/run-queries.ts';
+import { createRunStore, type RunStore } from '#runs/journal/run-store.ts';
+import { type RunPeople, tellRunsOfGonePeople } from '#runs/people/run-people.ts';
+import type { SecretValues } from '#runs/secrets/secret-values.ts';
+import { passwordsOf } from '#runs/task-data/data-mask.ts';
 import { createCallTasks } from '#runs/tasks/call-tasks.ts';
 import { createDocumentThreads } from '#runs/tasks/document-threads.ts';
 import type { IsReadAction } from '#runs/tasks/orchestrator-arguments.ts';
-import { createSecretValues, type SecretValues } from '#runs/tasks/secret-values.ts';
+import { createRollups } from '#statistics/rollups.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { measureRuns } from '#telemetry/run-metrics.ts';
-import { createExpressionPool } from '#workflows/expression-pool.ts';
-import type { SchemaThreads } from '#workflows/schema-threads.ts';
-import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
-import { reachedWorkflows } from '#workflows/workflow-pins.ts';
-import type { WorkflowStore } from '#workflows/workflow-store.ts';
-import type { WritingRight } from '#workflows/writing-right.ts';
+import type { WorkflowLoader } from '#workflows/catalogue/workflow-loader.ts';
+import { reachedWorkflows } from '#workflows/catalogue/workflow-pins.ts';
+import type { WorkflowStore } from '#workflows/catalogue/workflow-store.ts';
+import type { WritingRight } from '#workflows/catalogue/writing-right.ts';
+import { createExpressionPool } from '#workflows/jq/expression-pool.ts';
+import type { SchemaThreads } from '#workflows/schemas/schema-threads.ts';
 import type { LiveParts } from './live-parts.ts';
 import type { Approvals } from './open-approvals.ts';
-import { peopleFor } from './people-for.ts';
+import { mayMatch } from './people-of-runs.ts';
+import { findStarted } from './start-facts.ts';
+import type { StoreLosses } from './store/store-losses.ts';
 
 interface OpenRunsOptions {
   readonly config: Config;
@@ -52,10 +57,13 @@ interface OpenRunsOptions {
   readonly persons: Persons;
   readonly audit: AuditLog;
   readonly auditReader: AuditReader;
+  readonly steady: Pick<StoreSteadiness, 'isSteady'>;
   readonly clock: Clock;
   readonly rights: Rights;
   readonly log: Log;
-  readonly live: Pick<LiveParts, 'secrets'>;
+  readonly losses: Pick<StoreLosses, 'connect' | 'guarded'>;
+  readonly live: Pick<LiveParts, 'approvalRules'>;
+  readonly secrets: SecretValues;
   readonly version: string;
   readonly metrics: Metrics;
   readonly runWatcher: RunWatcher;
@@ -79,10 +87,14 @@ export interface Runs {
   readonly store: RunStore;
   readonly inputs: InputCheck;
   readonly catalogue: RunCatalogue;
+  /** The same, by other rights. */
+  readonly catalogueBy: (rights: Rights) => RunCatalogue;
   readonly engine: RunEngine;
-  readonly figures: RunFigures;
+  readonly figures: KeptFigures<RunCounts>;
   /** Replaces the values of secrets of workflows in a text. */
   readonly maskText: SecretValues['maskText'];
+  /** The same in a JSON text. */
+  readonly mask: SecretValues['mask'];
   /** Has the runs suspended whose people are gone. Never rejects: where the store is away, the gateway tries again. */
   suspendGone(): Promise<void>;
   readonly quota: StoreQuota;
@@ -108,69 +120,74 @@ export function runStoreOf(
     limitReached,
     requireRoom,
     persons,
-  }: Pick<OpenRunsOptions, 'database' | 'clock' | 'limitReached' | 'requireRoom' | 'persons'>,
+    audit: { join },
+  }: Pick<OpenRunsOptions, 'database' | 'clock' | 'limitReached' | 'requireRoom' | 'persons' | 'audit'>,
 ): RunStore {
   const personOf = (principal: string): string => persons.idsOf(principal)[0] ?? principal;
-  return started.adopt(createRunStore({ database, clock, visible: visibleTo, limitReached, requireRoom, personOf }), (opened) =>
-    opened.close(),
+  return started.adopt(
+    createRunStore({ database, clock, visible: visibleTo, limitReached, requireRoom, personOf, join }),
+    (opened) => opened.close(),
   );
 }
 
 /** The runs of automations. They stop before the parts that they use. */
 export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions): Runs {
   const { config, clock, log, tracing, runStore: store, approvals, automations, forms, loader, schemas, people } = options;
-  const { workflowStore, persons } = options;
-  let { storePerPerson } = config.automations;
-  const { database, limitReached } = options;
+  const { workflowStore, persons, database, limitReached } = options;
+  let { storePerPerson, taskData } = config.automations;
   const quota = createStoreQuota({
     limit: () => storePerPerson,
     usageOf: (id) => usageOf(database, persons.idsOf(id)),
+    dropTaskData: (id, bytes) => store.dropTaskData(persons.idsOf(id), bytes),
     clock,
     limitReached,
   });
-  const secrets = createSecretValues(() => options.live.secrets());
   const inputs = createInputCheck({ forms, schemas });
-  const tools = toolsOf(started, store, { ...options, secrets });
+  const tools = toolsOf(started, store, { ...options, keepsTaskData: () => taskData });
   const watchers = [options.runWatcher, createRunLog(log), ...(tracing ? [createRunSpans(tracing)] : [])];
-  const engine = started.adopt(createRunEngine({ store, tools, tasks: config.automations.tasks, log, watchers }), (running) =>
+  const guarded = options.losses.guarded(store);
+  const { tasks } = config.automations;
+  const isSteady = (): boolean => options.steady.isSteady;
+  const engine = started.adopt(createRunEngine({ store: guarded, tools, tasks, log, watchers, isSteady }), (running) =>
     running.stop(),
   );
   const gone = createGoneSweep(store, people, log);
   void gone.sweep();
   started.adopt(startUpkeep(gone, options), (timer) => timer.stop());
-  const catalogue = createRunCatalogue({
+  const needs = {
     store,
     quota,
     clock,
-    rights: options.rights,
+    retention: config.automations.retention,
     records: options.auditReader,
-    async automation(id) {
-      const found = await automations.find(id);
-      const input = found?.automation.data?.input;
-      return (
-        found && { automation: found.automation, input: input && JSON.stringify(input), people: await peopleFor(found, forms) }
-      );
-    },
+    recordDecision: (facts: Parameters<AuditLog['record']>[0]) => options.audit.record(facts),
+    automation: (id) => findStarted(automations, forms, id),
     workflow: (name) => loader.load(name),
     reached: (name) => reachedWorkflows(workflowStore, name),
     whyNotWriter: (principal, id) => options.writing.whyNot(principal, id),
     people,
     inputProblems: (given) => inputs.inputProblems(given),
+    expressions: tools.expressions,
+    secrets: options.secrets,
+    isReadAction: options.isReadAction,
     seesApproval: (principal, id) => approvals.catalogue.sees(principal, id),
-  });
-  const figures = createRunFigures({ counts: () => store.counts(), clock });
+  } satisfies Omit<Parameters<typeof createRunCatalogue>[0], 'rights'>;
+  const catalogueBy = (rights: Rights): RunCatalogue => createRunCatalogue({ ...needs, rights });
+  const figures = createKeptFigures({ ask: () => store.counts(), clock });
   measureRuns(options.metrics.registry, { figures, held: () => engine.held() });
   return {
     store,
     inputs,
-    catalogue,
+    catalogue: catalogueBy(options.rights),
+    catalogueBy,
     engine,
     figures,
-    maskText: (text) => secrets.maskText(text),
+    maskText: (text) => options.secrets.maskText(text),
+    mask: (text) => options.secrets.mask(text),
     suspendGone: () => gone.sweep(),
     quota,
     follow(next) {
-      ({ storePerPerson } = next.automations);
+      ({ storePerPerson, taskData } = next.automations);
     },
   };
 }
@@ -178,9 +195,10 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
 /** Deletes what is old enough, and suspends runs whose people are gone where that failed before. */
 function startUpkeep(
   gone: ReturnType<typeof createGoneSweep>,
-  { config, runStore, approvals, clock, log }: Pick<OpenRunsOptions, 'config' | 'runStore' | 'approvals' | 'clock' | 'log'>,
+  { config, runStore, database, automations, approvals, clock, log }: OpenRunsOptions,
 ): ReturnType<typeof every> {
   const { retention } = config.automations;
+  const rollups = createRollups(database);
   return every(
     forgetInterval,
     async () => {
@@ -188,6 +206,9 @@ function startUpkeep(
       const now = clock.now();
       const times = { before: now - retention, eventsBefore: approvals.upkeep.forgotten(), messagesBefore: now - messagesKept };
       while ((await runStore.forget({ ...times, limit: forgottenAtOnce })) > 0);
+      await rollups.forget('run', now - retention);
+      await rollups.forget('call', now - config.audit.retention);
+      await automations.forgetDeleted(now - config.audit.retention);
     },
     () => log.warn('old runs could not be deleted; the gateway tries again in a minute'),
   );
@@ -215,8 +236,8 @@ function createGoneSweep(
 function toolsOf(
   started: AsyncDisposableStack,
   store: RunStore,
-  options: OpenRunsOptions & { readonly secrets: SecretValues },
-): RunTools {
+  options: OpenRunsOptions & { readonly keepsTaskData: () => boolean },
+): Omit<RunTools, 'placesOfPerson'> {
   const { calls, audit, clock, log, metrics, tracing, version, approvals, loader, schemas, people, limitReached, secrets } =
     options;
   const expressions = started.adopt(createExpressionPool({ threads: expressionsAtOnce, limitReached }), (pool) => pool.close());
@@ -255,9 +276,32 @@ function toolsOf(
     },
     mayHaveCalled: (run) => whileAway(() => mayHaveCalled(run, { store, clock, records: options.auditReader })),
     openChildren: (run) => whileAway(() => store.children(run)),
+    batch: (call) => whileAway(() => store.batch(call)),
+    items: (call, page) => whileAway(() => store.items(call, page)),
+    asksOnce: (workflow) => whileAway(() => asksOnce(workflow, options)),
+    repeatedItems: (batch) => whileAway(() => store.repeatedItems(batch)),
+    openItems: (call) => whileAway(() => store.openItems(call)),
+    openBatches: (run) => whileAway(() => store.openBatches(run)),
+    taskData: {
+      keeps: options.keepsTaskData,
+      passwordsOf: (run) => whileAway(() => passwordsOf(run, (id) => store.read(id))),
+    },
     lastEvent: () => store.lastEvent(),
     messages: (start) => store.messages(start),
   };
+}
+
+/** Whether a rule for batches may match a call of the workflow, or of one that it runs. What is not known of a call matches. */
+async function asksOnce(
+  name: { readonly id: string; readonly version: string },
+  { live, workflowStore, clock }: Pick<OpenRunsOptions, 'clock' | 'live' | 'workflowStore'>,
+): Promise<boolean> {
+  const rules = live
+    .approvalRules()
+    .filter(({ covers, when: { until = Infinity } }) => covers === 'batch' && until > clock.now());
+  if (rules.length === 0) return false;
+  const functions = ((await reachedWorkflows(workflowStore, name)) ?? []).flatMap((reached) => reached.functions);
+  return rules.some((rule) => functions.some((one) => mayMatch(rule, one)));
 }
 
 /** Milliseconds until a store that was away is asked again. */

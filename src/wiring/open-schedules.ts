@@ -1,33 +1,33 @@
 import type { Access } from '#access/access.ts';
 import type { NamedPrincipal } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
-import type { Rights } from '#access/rights.ts';
+import type { Rights } from '#access/rights/rights.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { Automation } from '#automations/automation.ts';
 import { mayRun, namedWorkflow } from '#automations/automation-access.ts';
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
-import { createDueAutomations } from '#automations/automation-due-store.ts';
 import type { AutomationPeople } from '#automations/automation-people.ts';
+import { createDueAutomations } from '#automations/store/automation-due-store.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
-import { uuidVersion7 } from '#base/uuid.ts';
+import { uuidVersion7 } from '#base/text/uuid.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
-import type { RequireRoom } from '#database/reserve.ts';
+import type { RequireRoom } from '#database/sqlite/reserve.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
-import { type AutomationRun, pinnedVersion, runOf } from '#runs/new-run.ts';
-import type { RunPeople } from '#runs/run-people.ts';
-import type { NewRun } from '#runs/run-records.ts';
-import type { ScheduledStart } from '#schedules/decide-batch.ts';
-import type { ScheduleWatcher } from '#schedules/decide-due.ts';
-import { createScheduler } from '#schedules/scheduler.ts';
+import { type AutomationRun, runOf } from '#runs/catalogue/run-starts.ts';
+import type { NewRun } from '#runs/journal/run-records.ts';
+import type { RunPeople } from '#runs/people/run-people.ts';
+import type { ScheduledStart } from '#runs/schedules/decide-batch.ts';
+import type { ScheduleWatcher } from '#runs/schedules/decide-due.ts';
+import { createScheduler } from '#runs/schedules/scheduler.ts';
+import type { WorkflowLoader } from '#workflows/catalogue/workflow-loader.ts';
+import { reachedWorkflows } from '#workflows/catalogue/workflow-pins.ts';
+import type { WorkflowStore } from '#workflows/catalogue/workflow-store.ts';
 import type { Workflow } from '#workflows/workflow.ts';
-import type { WorkflowLoader } from '#workflows/workflow-loader.ts';
-import { reachedWorkflows } from '#workflows/workflow-pins.ts';
-import type { WorkflowStore } from '#workflows/workflow-store.ts';
 import type { Runs } from './open-runs.ts';
-import { peopleFor } from './people-for.ts';
+import { startFactsOf } from './start-facts.ts';
 
 export interface OpenSchedulesOptions {
   readonly config: Config;
@@ -82,14 +82,14 @@ interface Occurrence {
 async function scheduledRun(occurrence: Occurrence, options: OpenSchedulesOptions): Promise<ScheduledStart> {
   const { automation } = occurrence;
   const { data } = automation;
-  const people = await peopleFor(occurrence, options.forms);
-  const principal = await schedulerNow(people.scheduler, options.access);
+  const facts = await startFactsOf(occurrence, options.forms);
+  const principal = await schedulerNow(facts.people.scheduler, options.access);
   if ('refused' in principal) return principal;
   const found = await scheduledWorkflow(automation, options);
   if (found === undefined)
     return { refused: 'Its workflow does not exist, or has no such version or no release.', code: 'workflow-missing' };
   const input = data?.input === undefined ? '{}' : JSON.stringify(data.input);
-  const parts = { ...occurrence, ...found, principal, people, input };
+  const parts = { ...occurrence, ...found, ...facts, principal, input };
   return (await refusalOf(parts, options)) ?? { run: newRun(parts, options) };
 }
 
@@ -99,12 +99,14 @@ export async function scheduledWorkflow(
 ): Promise<Pick<RunParts, 'documents' | 'workflow'> | undefined> {
   const id = automation.data?.workflowId;
   const documents =
-    id === undefined ? undefined : await reachedWorkflows(workflowStore, { id, version: pinnedVersion(automation) });
+    id === undefined ? undefined : await reachedWorkflows(workflowStore, { id, version: automation.data?.workflowVersion });
   const loaded = documents && (await loader.load(documents[0].pin));
   return documents && loaded && { documents, workflow: loaded.workflow };
 }
 
-interface RunParts extends Omit<Occurrence, 'people'>, Pick<AutomationRun, 'principal' | 'people' | 'documents' | 'input'> {
+interface RunParts
+  extends Omit<Occurrence, 'people'>,
+    Pick<AutomationRun, 'principal' | 'people' | 'passwordFields' | 'documents' | 'input'> {
   readonly workflow: Workflow;
 }
 
@@ -131,12 +133,9 @@ function refusedByQuota(thrown: unknown): ScheduledStart {
   return { refused: thrown.message, code: thrown.code };
 }
 
-function newRun(
-  { due, schedule, automation, principal, people, documents, input }: RunParts,
-  { clock }: OpenSchedulesOptions,
-): NewRun {
+function newRun({ due, schedule, ...parts }: RunParts, { clock }: OpenSchedulesOptions): NewRun {
   const id = uuidVersion7(clock.now());
-  return runOf({ id, startedBy: { schedule, due }, automation, principal, people, documents, input });
+  return runOf({ ...parts, id, startedBy: { schedule, due } });
 }
 
 /** Who scheduled it, with the roles and groups of now. */

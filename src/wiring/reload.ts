@@ -2,8 +2,7 @@ import type { AuditLog } from '#audit/audit-log.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { Config } from '#config/config.ts';
-import { ConfigError, type ConfigProblem, formatConfigProblem } from '#config/config-problem.ts';
-import type { LoadedConfig } from '#config/load-config.ts';
+import { ConfigError, type ConfigProblem, formatConfigProblem, type LoadedConfig } from '#config/load-config.ts';
 import { sameConfig } from '#config/same-config.ts';
 import type { AdapterChanges, LiveParts } from './live-parts.ts';
 
@@ -110,7 +109,9 @@ export function logConfigWarnings(log: Log, warnings: readonly ConfigProblem[]):
 }
 
 /** After what a changed key is in force. The compiler asks for each new key of these sections. */
-const inForceAfter: { readonly [S in 'server' | 'automations']: Readonly<Record<keyof Config[S], 'reload' | 'restart'>> } = {
+const inForceAfter: {
+  readonly [S in 'server' | 'automations' | 'mcp']: Readonly<Record<keyof Config[S], 'reload' | 'restart'>>;
+} = {
   server: {
     host: 'restart',
     port: 'restart',
@@ -123,8 +124,21 @@ const inForceAfter: { readonly [S in 'server' | 'automations']: Readonly<Record<
     publicUrl: 'restart',
     rateLimit: 'reload',
     logLevel: 'reload',
+    drain: 'restart',
   },
-  automations: { tasks: 'restart', retention: 'restart', storePerPerson: 'reload', secrets: 'reload' },
+  automations: {
+    tasks: 'restart',
+    retention: 'restart',
+    storePerPerson: 'reload',
+    taskData: 'reload',
+    afterLoss: 'reload',
+    secrets: 'reload',
+  },
+  mcp: {
+    enabled: 'restart',
+    readOnly: 'reload',
+    metadata: 'reload',
+  },
 };
 
 type FixedKey = readonly [key: string, read: (config: Config) => unknown];
@@ -133,9 +147,11 @@ type FixedKey = readonly [key: string, read: (config: Config) => unknown];
 export const fixedKeys: readonly FixedKey[] = [
   ...fixedIn('server'),
   ['server.tls', ({ server }) => server.tls !== undefined],
-  ['store.url', ({ store }) => store],
+  ['store.url', ({ store }) => (store.kind === 'sqlite' ? store.file : store.url)],
+  ['store.startTimeout', ({ store }) => store.startTimeout],
   ['audit', ({ audit }) => audit],
   ...fixedIn('automations'),
+  ...fixedIn('mcp'),
 ];
 
 function fixedIn(section: keyof typeof inForceAfter): readonly FixedKey[] {
@@ -146,7 +162,10 @@ function fixedIn(section: keyof typeof inForceAfter): readonly FixedKey[] {
   });
 }
 
-function membersOf(config: Config, section: 'server' | 'access' | 'outbound' | 'automations'): Readonly<Record<string, unknown>> {
+function membersOf(
+  config: Config,
+  section: 'server' | 'access' | 'outbound' | 'automations' | 'mcp',
+): Readonly<Record<string, unknown>> {
   return { ...config[section] };
 }
 
@@ -163,13 +182,15 @@ function changedSettings({
   const fixed = new Set(fixedKeys.map(([key]) => key));
   // A reload replaces certificates, but cannot switch TLS on or off.
   if (started.server.tls !== undefined && next.server.tls !== undefined) fixed.delete('server.tls');
-  const members = (['server', 'access', 'outbound', 'automations'] as const).flatMap((section) => {
+  const members = (['server', 'access', 'outbound', 'automations', 'mcp'] as const).flatMap((section) => {
     const [before, after] = [membersOf(current, section), membersOf(next, section)];
     return Object.keys({ ...before, ...after })
       .filter((key) => !fixed.has(`${section}.${key}`) && !sameConfig(before[key], after[key]))
       .map((key) => `${section}.${key}`);
   });
-  const lists = (['approvals', 'notifications'] as const).filter((section) => !sameConfig(current[section], next[section]));
+  const lists = (['vault', 'approvals', 'notifications'] as const).filter(
+    (section) => !sameConfig(current[section], next[section]),
+  );
   return [...members, ...lists];
 }
 
@@ -209,7 +230,7 @@ function logFailure(log: Log, error: unknown): void {
 }
 
 /** Most problems that a reply lists; the log has all of them. */
-const mostListed = 100;
+const maxListed = 100;
 
 function invalid({ problems }: ConfigError): GatewayError {
   const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
@@ -217,7 +238,7 @@ function invalid({ problems }: ConfigError): GatewayError {
     'configuration-invalid',
     `The configuration has ${count}, so nothing was changed: correct the places that errors lists, then reload again.`,
     // The pointers are empty: the problems are in the file, not in this request.
-    { errors: problems.slice(0, mostListed).map((problem) => ({ pointer: '', detail: formatConfigProblem(problem) })) },
+    { errors: problems.slice(0, maxListed).map((problem) => ({ pointer: '', detail: formatConfigProblem(problem) })) },
   );
 }
 

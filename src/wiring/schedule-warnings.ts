@@ -1,18 +1,21 @@
 import { mayRun, namedWorkflow } from '#automations/automation-access.ts';
+import type { AutomationWithPeople } from '#automations/automation-catalogue.ts';
 import { isHeld, isScheduled } from '#automations/automation-people.ts';
 import type { RequestProblem } from '#base/gateway-error.ts';
 import { type OpenSchedulesOptions, scheduledWorkflow, schedulerNow } from './open-schedules.ts';
-import { peopleFor } from './people-for.ts';
+import { startFactsOf } from './start-facts.ts';
 
-/** Every reason for which the schedule of an automation, stored a moment ago, can begin no run. Empty without a schedule. */
-export type ScheduleWarnings = (id: string) => Promise<readonly RequestProblem[]>;
+/**
+ * Every reason for which the schedule of an automation can begin no run. It is named by its `_id`, or given before it is stored. Empty without a
+ * schedule.
+ */
+export type ScheduleWarnings = (automation: string | AutomationWithPeople) => Promise<readonly RequestProblem[]>;
 
 type Needs = Omit<OpenSchedulesOptions, 'config' | 'database' | 'audit' | 'clock' | 'log' | 'watcher' | 'requireRoom'>;
-type Found = NonNullable<Awaited<ReturnType<Needs['automations']['find']>>>;
 
 export function createScheduleWarnings(needs: Needs): ScheduleWarnings {
-  return async (id) => {
-    const stored = await needs.automations.find(id);
+  return async (given) => {
+    const stored = typeof given === 'string' ? await needs.automations.find(given) : given;
     if (stored === undefined || !isScheduled(stored.automation) || stored.automation.data?.workflowId === undefined) return [];
     const { automation } = stored;
     const found = await scheduledWorkflow(automation, needs);
@@ -27,18 +30,18 @@ export function createScheduleWarnings(needs: Needs): ScheduleWarnings {
 }
 
 /** `person`: whose turn it is in the threads that judge inputs. */
-function givenInput({ automation, people }: Found) {
+function givenInput({ automation, people }: AutomationWithPeople) {
   return { input: JSON.stringify(automation.data?.input ?? {}), person: people.scheduler?.id ?? '' };
 }
 
 /** What those who answer for its runs may not do any more. */
 async function peopleWarnings(
-  stored: Found,
+  stored: AutomationWithPeople,
   documents: Parameters<Needs['people']['whyLost']>[0],
   { access, forms, rights, people: runPeople }: Needs,
 ): Promise<readonly RequestProblem[]> {
   const { automation } = stored;
-  const people = await peopleFor(stored, forms);
+  const { people } = await startFactsOf(stored, forms);
   const principal = await schedulerNow(people.scheduler, access);
   const asked = { operation: 'runAutomation', workflow: namedWorkflow(automation) } as const;
   const mayNot = !('refused' in principal) && !mayRun(rights, { ...asked, principal }, automation);

@@ -1,14 +1,13 @@
-/** Types of events that only the gateway sends. */
 const ownTypes = ['orchestration-gateway.', 'io.serverlessworkflow.'] as const;
 
-/** Attributes that the gateway sets on each event that it takes or emits: who sent it, and for `emit` the id of the workflow. */
+/** Set on each event: its sender, and for `emit` the id of the workflow. */
 const ownAttributes: ReadonlySet<string> = new Set(['sender', 'workflow']);
 
 export function isOwnAttribute(name: string): boolean {
   return ownAttributes.has(name);
 }
 
-/** Why others may not give an attribute of an event this value; undefined where they may. */
+/** Predicate; undefined where others may give the attribute this value. */
 export function whyOwn(name: string, value: unknown): string | undefined {
   if (isOwnAttribute(name)) return 'is an attribute that the gateway sets itself; leave it out';
   if (typeof value !== 'string') return undefined;
@@ -18,13 +17,12 @@ export function whyOwn(name: string, value: unknown): string | undefined {
   return own === undefined ? undefined : `begins with ${own}, as only the types of the gateway do`;
 }
 
-/** Who sends an event. `workflow`: its id, where a task emits the event. */
 interface EventOrigin {
   readonly sender: string;
   readonly workflow?: string;
 }
 
-/** Adds the attributes of the gateway to an event, whose other bytes stay. `event`: JSON text of an object with a member. */
+/** Keeps the other bytes. `event`: JSON text of an object with at least one member. */
 export function withOrigin(event: string, { sender, workflow }: EventOrigin): string {
   const attributes = JSON.stringify({ sender, workflow });
   return `${event.trimEnd().slice(0, -1)},${attributes.slice(1)}`;

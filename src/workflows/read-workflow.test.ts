@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { valueText } from '../../test/support/callers/json-text.ts';
-import { createExpressionPool } from './expression-pool.ts';
-import { operationsOf } from './operations.ts';
+import { operationsOf } from './call-operations.ts';
+import { createExpressionPool } from './jq/expression-pool.ts';
 import { readWorkflow, type WorkflowReading } from './read-workflow.ts';
 import type { Task, Workflow } from './workflow.ts';
 
@@ -110,6 +110,33 @@ do:
       { pointer: '/input/schema', function: 'http', method: 'GET', path: 'https://example.net/schema.json' },
       { pointer: '/use/functions/ask', function: 'restCall', method: 'GET', path: 'https://example.net' },
     ]);
+  });
+
+  test('has what it runs for each item of a batch among its operations', async () => {
+    const workflow = await workflowOf(`${head}
+do:
+  - all: ${batch('items: "${ .devices }", stopAfter: 3,')}
+  - few: ${batch('items: [1, "${ .two }"], parallel: 100, canary: 2, failures: count,')}
+  - own: { run: { workflow: { namespace: lab, name: x, version: 1.0.0 } } }
+`);
+    const site = { id: 'lab.x', version: '1.0.0' };
+    assert.deepEqual(operationsOf(workflow).workflows, [
+      { ...site, pointer: '/do/2/own' },
+      { ...site, pointer: '/do/1/few', batch: true },
+    ]);
+    const [all, few] = workflow.tasks;
+    assert.ok(all?.kind === 'batch' && few?.kind === 'batch');
+    assert.deepEqual([all.items.jq, all.parallel, all.canary, all.stopAfter, all.failures], ['.devices', 10, 0, 3, 'fault']);
+    assert.deepEqual([few.parallel, few.canary, few.stopAfter, few.failures], [100, 2, undefined, 'count']);
+    assert.equal(await valueOf(few.items.jq, '{"two":2}'), '[1,2]');
+  });
+
+  test('keeps a function of its own that is called batch', async () => {
+    const workflow = await workflowOf(`${head}
+use: { functions: { batch: { set: { a: 1 } } } }
+do: [{ own: { call: batch } }]
+`);
+    assert.equal(workflow.tasks[0]?.kind, 'function');
   });
 
   test('has the literal arguments of its calls, and leaves out those that are expressions', async () => {
@@ -281,6 +308,10 @@ test('a filter of events compares literals, regular expressions and expressions'
     assert.equal(await matches(change), 'false', JSON.stringify(change));
 });
 
+function batch(members: string, version = '1.0.0'): string {
+  return `{ call: batch, with: { ${members} workflow: { namespace: lab, name: x, version: ${version} } } }`;
+}
+
 describe('a document with problems', () => {
   test('names all of them, each with its place', async () => {
     assert.deepEqual(
@@ -369,6 +400,23 @@ do:
     [
       '{ run: { workflow: { namespace: lab, name: x, version: newest } } }',
       /"newest" is none; write a version such as 1\.0\.0, or latest/u,
+    ],
+    ['{ call: batch }', /needs "with" next to it: items, and the workflow/u],
+    ['{ call: batch, with: { items: .a } }', /with needs "workflow": namespace, name and version of the workflow that runs/u],
+    [batch(''), /with needs "items": an expression that gives the list/u],
+    [batch('items: 5,'), /items is a number; write an expression in quotes that gives a list/u],
+    [batch('items: .a, parallel: 101,'), /parallel 101 is out of range; write a whole number from 1 to 100/u],
+    [batch('items: .a, parallel: 0,'), /parallel "0" is out of range/u],
+    [batch('items: .a, canary: -1,'), /canary "-1" is out of range; write a whole number of at least 0/u],
+    [batch('items: .a, stopAfter: 0,'), /stopAfter "0" is out of range/u],
+    [batch('items: .a, stopAfter: "${ .n }",'), /stopAfter is text/u],
+    [batch('items: .a, failures: ignore,'), /"ignore" is unknown here; write one of fault and count/u],
+    [batch('items: .a, paralel: 2,'), /paralel is unknown here; did you mean "parallel"/u],
+    [batch('items: .a,', 'latest'), /"latest" is none; write an exact version such as 1\.0\.0/u],
+    [batch('items: .a,', '"${ .v }"'), /is none; write an exact version/u],
+    [
+      '{ call: batch, with: { items: .a, workflow: { namespace: lab, name: x, version: 1.0.0, input: {} } } }',
+      /input is unknown here/u,
     ],
   ];
   for (const [task, expected] of refusals)

@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { createReadingThreads } from './reading-threads.ts';

@@ -1,69 +1,63 @@
 import { GatewayError } from '#base/gateway-error.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import { systemCode } from '#base/system-code.ts';
-import type { CallSite, RunSite } from './call-sites.ts';
+import type { DocumentProblem } from '#yaml/document-reading.ts';
+import type { CallSite, RunSite } from './call-operations.ts';
 import type { WorkflowReading } from './read-workflow.ts';
-import type { WorkflowProblem } from './reader/reading.ts';
 import { type ThreadEnd, ThreadPool } from './thread-pool.ts';
 import type { FunctionName, Workflow } from './workflow.ts';
 
-/** `load`: a document that was judged before. Answered by the workflow itself. */
+/** `load`: judged before; answered by the workflow. */
 export type ReadingRequest =
   | ({ readonly purpose: 'judge' } & JudgedDocument)
   | { readonly purpose: 'load'; readonly text: string };
 
 export interface JudgedDocument {
   readonly text: string;
-  /** YAML, of which JSON is a part, or JSON alone. */
   readonly mediaType: 'application/json' | 'application/yaml';
-  /** Names of adapter instances. Absent: not known, and then not judged. */
   readonly adapters?: readonly string[];
 }
 
-/** What the catalogue needs to know of a workflow. */
+/** What the catalogue keeps of a workflow. */
 export interface WorkflowFacts {
   readonly id: string;
   readonly version: string;
   readonly title?: string;
-  /** The document as JSON text. */
   readonly definition: string;
-  /** What it may call (`operationsOf`). */
   readonly functions: readonly FunctionName[];
   readonly workflows: readonly RunSite[];
-  /** Names of the secrets that it may use. Absent: it was stored before the gateway noted them. */
+  /** Absent: stored before the gateway noted them. */
   readonly secrets?: readonly string[];
-  /** Where it calls. Absent: it was stored before the gateway noted that. */
+  /** Absent: stored before the gateway noted them. */
   readonly calls?: readonly CallSite[];
 }
 
-/** The facts of a workflow, or every problem of its document. */
 export type WorkflowJudgement =
-  | { readonly facts: WorkflowFacts; readonly warnings: readonly WorkflowProblem[] }
+  | { readonly facts: WorkflowFacts; readonly warnings: readonly DocumentProblem[] }
   | Extract<WorkflowReading, { readonly problems: unknown }>;
 
-/** The workflow of a document that was judged before, or its problems under the rules of today. */
-export type LoadedDocument = { readonly workflow: Workflow } | { readonly problems: readonly WorkflowProblem[] };
+export type LoadedDocument = { readonly workflow: Workflow } | { readonly problems: readonly DocumentProblem[] };
 
-/** Reads workflow documents in threads, so that no document holds up the gateway. */
+/** Threads, so that no document blocks the gateway. */
 export interface ReadingThreads {
-  /**
-   * `principal`: who asks, by its unique id; each has one reading at a time. A document that takes too long or too much memory has
-   * a problem that says so. Rejects with `overloaded` (503) where the wait for a thread is too long.
-   */
+  /** Each principal (unique id) has one reading at a time. Too much time or memory is a problem of the document. Rejects with `overloaded`. */
   read(request: JudgedDocument & { readonly principal: string }): Promise<WorkflowJudgement>;
-  /** Reads a document that was judged before, without its expressions. Waits for no reading of `read`, and as long as it takes. */
+  /** Without the expressions. Waits as long as it takes, but not for `read`. */
   load(text: string): Promise<LoadedDocument>;
-  /** Ends the threads; readings in progress reject. */
   close(): Promise<void>;
 }
 
-/** Readings at once, for each kind. A document may take all of a processor for seconds. */
+/** Characters of a document after which its thread reads others. */
+const shortDocument = 65_536;
+/** Milliseconds that a thread waits for another document. */
+const idleTime = 5_000;
+/** For each kind. A document may take a whole processor for seconds. */
 const readingsAtOnce = 2;
-/** Milliseconds that a reading waits for those of the same principal, and then for a thread. */
+/** Milliseconds of each wait: for readings of the same principal, then for a thread. */
 const readingWait = 10_000;
 
 interface ReadingLimits {
-  /** Milliseconds of one reading, without the wait for a thread. */
+  /** Milliseconds, without the wait for a thread. */
   readonly timeLimit?: number;
   /** MiB. */
   readonly memoryLimit?: number;
@@ -77,8 +71,9 @@ export function createReadingThreads({ timeLimit = 20_000, memoryLimit = 256 }: 
       threads: readingsAtOnce,
       timeLimit,
       memoryLimit,
-      // No document finds the memory that another one left.
-      keeps: () => false,
+      // A thread takes longer to start than to read a short document, which leaves the next one all of the memory.
+      keeps: (_, { text }) => text.length <= shortDocument,
+      idleTime,
     });
   const readings = openPool<WorkflowJudgement>();
   const loads = openPool<LoadedDocument>();
@@ -105,7 +100,7 @@ export function createReadingThreads({ timeLimit = 20_000, memoryLimit = 256 }: 
 
 type TooLarge = Extract<WorkflowJudgement, { readonly problems: unknown }>;
 
-/** The answer of a thread, or a problem that names the limit. Throws for a fault of the thread. */
+/** Throws for a fault of the thread. */
 function answerOf<Answer>(end: ThreadEnd<Answer>, { timeLimit, memoryLimit }: Required<ReadingLimits>): Answer | TooLarge {
   if (end.kind === 'answered') return end.answer;
   if (end.kind === 'ended' && systemCode(end.error) !== 'ERR_WORKER_OUT_OF_MEMORY') throw end.error;

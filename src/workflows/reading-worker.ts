@@ -1,13 +1,13 @@
 /** The thread that reads one document. Started by `reading-threads.ts`. */
-import { JsonSyntaxError } from '#json/json-scanner.ts';
-import { readJsonTree } from '#json/json-tree.ts';
-import { createExpressionPool } from './expression-pool.ts';
-import { operationsOf } from './operations.ts';
+import { defined } from '#base/text/defined.ts';
+import { jsonFault } from '#json/json-scanner.ts';
+import { positionAfter } from '#yaml/yaml-text.ts';
+import { operationsOf } from './call-operations.ts';
+import { createExpressionPool } from './jq/expression-pool.ts';
 import { readWorkflow, type WorkflowReading } from './read-workflow.ts';
 import type { JudgedDocument, LoadedDocument, ReadingRequest, WorkflowJudgement } from './reading-threads.ts';
 import { answerRequests } from './thread-pool.ts';
 
-/** Its thread ends with this one. */
 const expressions = createExpressionPool({ threads: 1 });
 answerRequests(
   (request: ReadingRequest): Promise<WorkflowJudgement | LoadedDocument> =>
@@ -15,7 +15,7 @@ answerRequests(
 );
 
 async function judge({ text, mediaType, adapters }: JudgedDocument): Promise<WorkflowJudgement> {
-  const fault = mediaType === 'application/json' ? jsonFault(text) : undefined;
+  const fault = mediaType === 'application/json' ? mediaTypeFault(text) : undefined;
   return fault ?? judgementOf(await readWorkflow({ text, known: adapters === undefined ? {} : { adapters }, expressions }));
 }
 
@@ -27,32 +27,19 @@ async function load(text: string): Promise<LoadedDocument> {
 function judgementOf(reading: WorkflowReading): WorkflowJudgement {
   if ('problems' in reading) return reading;
   const { workflow, warnings, positionOf } = reading;
-  const { id, version, title, definition } = workflow;
+  const { id, version, title, definition, secrets } = workflow;
   const { functions, workflows, calls } = operationsOf(workflow);
   const placed = <Site extends { readonly pointer?: string }>(site: Site) => ({ ...site, ...positionOf(site.pointer ?? '') });
-  const facts = {
-    id,
-    version,
-    definition,
-    functions: [...functions],
-    workflows: workflows.map(placed),
-    calls: calls.map(placed),
-    secrets: workflow.secrets,
-  };
-  return { facts: title === undefined ? facts : { ...facts, title }, warnings };
+  const operations = { functions: [...functions], workflows: workflows.map(placed), calls: calls.map(placed) };
+  return { facts: defined({ id, version, title, definition, ...operations, secrets }), warnings };
 }
 
-/** A document that was sent as JSON has to be JSON: it is answered as such. */
-function jsonFault(written: string): WorkflowJudgement | undefined {
+/** A document sent as JSON is answered as JSON. */
+function mediaTypeFault(written: string): WorkflowJudgement | undefined {
   const bytes = Buffer.from(written);
-  try {
-    readJsonTree(bytes, { maxDepth: 128 });
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    const before = bytes.toString('utf8', 0, error.offset).split('\n');
-    const position = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
-    const detail = `is no JSON (${error.message}); send YAML as application/yaml`;
-    return { problems: [{ pointer: '', detail, ...position }], warnings: [] };
-  }
+  const fault = jsonFault(bytes);
+  if (fault === undefined) return undefined;
+  const position = positionAfter(bytes.toString('utf8', 0, fault.offset));
+  const detail = `is no JSON (${fault.message}); send YAML as application/yaml`;
+  return { problems: [{ pointer: '', detail, ...position }], warnings: [] };
 }

@@ -1,3 +1,5 @@
+// suite: long
+
 /**
  * The published SDK of the DSL judges the same documents: what it refuses is refused here, and what is accepted here it accepts. Its schema is
  * that of DSL 1.0.0. Later versions also allow expressions for durations, `set`, `headers` and `query`, so no document here has them.
@@ -6,9 +8,9 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
-import { createExpressionPool, type ExpressionPool } from './expression-pool.ts';
+import { createExpressionPool, type ExpressionPool } from './jq/expression-pool.ts';
 import { readWorkflow } from './read-workflow.ts';
-import { type Json, workflowDocument, workflowDocuments } from './workflow-documents.test-data.ts';
+import { type Json, workflowDocument, workflowDocuments } from './workflow-documents.test-support.ts';
 
 const require = createRequire(import.meta.url);
 const { Classes } = require('@serverlessworkflow/sdk') as {

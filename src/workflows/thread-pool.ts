@@ -3,64 +3,63 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { LimitReached } from '#base/limits.ts';
 import { type Patience, Semaphore } from '#base/semaphore.ts';
 
-interface ThreadPoolOptions<Answer> {
-  /** What the threads do, for errors: `the expression pool`. */
+interface ThreadPoolOptions<Request, Answer> {
+  /** For errors: `the expression pool`. */
   readonly name: string;
-  /** The file of the threads, which calls `answerRequests`. */
+  /** Calls `answerRequests`. */
   readonly file: URL;
-  /** At most; each starts when it is needed. */
   readonly threads: number;
-  /** Milliseconds of one request, without the wait for a thread. */
+  /** Milliseconds, without the wait for a thread. */
   readonly timeLimit: number;
   /** MiB of a thread. */
   readonly memoryLimit: number;
-  /** Makes the `workerData` of a thread. */
   readonly data?: () => Promise<unknown>;
-  /** False where the thread has to be replaced after this answer. */
-  readonly keeps?: (answer: Answer) => boolean;
+  /** False: replace the thread. */
+  readonly keeps?: (answer: Answer, request: Request) => boolean;
+  /** Milliseconds after which a thread without a request ends. Absent: never. */
+  readonly idleTime?: number;
 }
 
-/** `late`: the time limit passed. `ended`: the thread ended itself, with an error as a rule: it took too much memory, or has a fault. */
+/** `ended`: by itself, such as for too much memory. */
 export type ThreadEnd<Answer> =
   | { readonly kind: 'answered'; readonly answer: Answer }
   | { readonly kind: 'late' }
   | { readonly kind: 'ended'; readonly error: unknown };
 
-/** Milliseconds that a request of a person waits for a thread. */
-const longestWait = 10_000;
+/** Milliseconds. */
+const maxWait = 10_000;
 
-/**
- * How a request waits for a thread: persons take turns, and after ten seconds it is refused (`overloaded`). Without a person it waits as long
- * as it takes.
- */
+/** People take turns, and are refused after ten seconds (`overloaded`). Without a person the wait has no limit. */
 export function turnOf(person: string | undefined, limitReached?: LimitReached): Patience | undefined {
   if (person === undefined) return undefined;
   const late = (): GatewayError => {
     limitReached?.('threads');
-    const detail = `The threads of the gateway are busy with the work of others: this one waited ${longestWait / 1_000} s. Try again later.`;
+    const detail = `The threads of the gateway are busy with the work of others: this one waited ${maxWait / 1_000} s. Try again later.`;
     return new GatewayError('overloaded', detail, { headers: { 'Retry-After': '1' } });
   };
-  return { group: person, limit: longestWait, late };
+  return { group: person, limit: maxWait, late };
 }
 
-/** Threads that each have one request at a time, in the order of the calls. A thread that does not answer in time is replaced. */
+/** One request per thread at a time, in the order of the calls. Replaces a thread that is late. */
 export class ThreadPool<Request, Answer> {
-  readonly #options: ThreadPoolOptions<Answer>;
+  readonly #options: ThreadPoolOptions<Request, Answer>;
   readonly #permits: Semaphore;
   readonly #all = new Set<Worker>();
-  readonly #idle: Worker[] = [];
+  readonly #idle: { readonly worker: Worker; readonly end: NodeJS.Timeout | undefined }[] = [];
   #closed = false;
 
-  constructor(options: ThreadPoolOptions<Answer>) {
+  constructor(options: ThreadPoolOptions<Request, Answer>) {
     this.#options = options;
     this.#permits = new Semaphore(options.threads);
   }
 
-  /** `request` is called once there is a thread for it. Rejects where the pool is closed, or where the wait for a thread is too long. */
+  /** Calls `request` once a thread is free. Rejects where the pool is closed or the wait too long. */
   run(request: () => Request, wait?: Parameters<Semaphore['run']>[1]): Promise<ThreadEnd<Answer>> {
     return this.#permits.run(async () => {
       this.#refuseClosed();
-      const worker = this.#idle.pop() ?? (await this.#start());
+      const idle = this.#idle.pop();
+      clearTimeout(idle?.end);
+      const worker = idle?.worker ?? (await this.#start());
       return await this.#ask(worker, request());
     }, wait);
   }
@@ -83,7 +82,7 @@ export class ThreadPool<Request, Answer> {
     clearTimeout(timer);
     if ('answer' in message) {
       const answer = message.answer as Answer;
-      if (!this.#closed && keeps(answer)) this.#idle.push(worker);
+      if (!this.#closed && keeps(answer, request)) this.#rest(worker);
       else void worker.terminate();
       return { kind: 'answered', answer };
     }
@@ -92,13 +91,25 @@ export class ThreadPool<Request, Answer> {
     return isLate ? { kind: 'late' } : { kind: 'ended', error: message.error };
   }
 
+  #rest(worker: Worker): void {
+    const { idleTime } = this.#options;
+    const end = (): void => {
+      this.#idle.splice(
+        this.#idle.findIndex((idle) => idle.worker === worker),
+        1,
+      );
+      void worker.terminate();
+    };
+    this.#idle.push({ worker, end: idleTime === undefined ? undefined : setTimeout(end, idleTime).unref() });
+  }
+
   async #start(): Promise<Worker> {
     const { name, file, memoryLimit, data } = this.#options;
     const workerData = await data?.();
     this.#refuseClosed();
     const worker = new Worker(file, {
       workerData,
-      // What a thread writes goes nowhere: Emscripten does so when jq aborts.
+      // Discarded: Emscripten writes when jq aborts.
       stdout: true,
       stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: memoryLimit, maxYoungGenerationSizeMb: memoryLimit / 4 },
@@ -119,7 +130,7 @@ export class ThreadPool<Request, Answer> {
   }
 }
 
-/** In a thread of a pool: says that it is ready, and answers one request after another. */
+/** For the file of a thread. */
 export function answerRequests(answer: (request: never) => unknown): void {
   const port = parentPort;
   if (port === null) throw new Error('this file runs as a worker thread only');
@@ -133,7 +144,7 @@ export function answerRequests(answer: (request: never) => unknown): void {
 
 type Message = { readonly answer: unknown } | { readonly error: unknown };
 
-/** The next message of a worker, or the error that ended it before, which is undefined where it ended without one. */
+/** Or the error that ended the worker; undefined where it ended without one. */
 async function messageOf(worker: Worker): Promise<Message> {
   const { promise, resolve } = Promise.withResolvers<Message>();
   const answered = (answer: unknown): void => resolve({ answer });

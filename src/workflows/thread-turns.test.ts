@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createExpressionPool } from './expression-pool.ts';
+import { createExpressionPool } from './jq/expression-pool.ts';
 
 const pool = createExpressionPool({ threads: 1 });
 after(() => pool.close());
@@ -10,7 +10,7 @@ const quick = { expressions: ['1'], dot: 'null', variables: {} };
 
 test('an expression of one person waits for one of another person, and not for all of them', async () => {
   const ended: string[] = [];
-  const hostile = Array.from({ length: 12 }, async (_, n) => {
+  const hostile = Array.from({ length: 8 }, async (_, n) => {
     await pool.evaluate({ ...slow, dot: String(n), expressions: [`${n} | ${slow.expressions[0]}`], person: 'eve' });
     ended.push('eve');
   });

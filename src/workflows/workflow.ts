@@ -1,48 +1,39 @@
-/**
- * A workflow: a CNCF Serverless Workflow document (DSL 1.0), read and resolved. The reader has expanded every `use` reference, compiled
- * every template into one jq expression, and resolved every `then` to a position. The definition itself is kept as JSON text, with the
- * digits of its numbers.
- */
+/** A CNCF Serverless Workflow document (DSL 1.0) after reading: `use` expanded, templates compiled to jq, `then` resolved to positions. */
 export interface Workflow {
-  /** `namespace.name`. */
   readonly id: string;
   readonly namespace: string;
   readonly name: string;
-  /** A semantic version. */
   readonly version: string;
   readonly title?: string;
   readonly summary?: string;
-  /** The whole document as JSON text: `$workflow.definition`. */
+  /** JSON text (`$workflow.definition`), with the digits of its numbers. */
   readonly definition: string;
   readonly input: DataInput;
   readonly output: DataOutput;
-  /** Names of the secrets that `$secrets` may hold (`use.secrets`). */
   readonly secrets: readonly string[];
   readonly timeout?: Duration;
+  /** Nothing that its tasks get and give is kept for readers. */
+  readonly taskData?: false;
   readonly tasks: readonly Task[];
 }
 
-/**
- * A jq expression. It gives exactly one result; none or several are an error of the DSL type `expression`. `jq` is complete in itself, so
- * it may be put into parentheses. It refers to its data as `.`, and to the DSL's arguments and to variables of its scope as `$name`.
- */
+/** Gives exactly one result, else an error of type `expression`. Stays one expression within parentheses. Data is `.`, variables are `$name`. */
 export interface Expression {
   readonly jq: string;
-  /** Set where the expression is a constant: its value as JSON text. An engine need not evaluate it. */
+  /** JSON text of a constant, which need not be evaluated. */
   readonly constant?: string;
 }
 
-/** A JSON Schema, inline or fetched once for each run. `pointer` names its place in the document, for errors. */
+/** Inline or fetched once for each run. `pointer`: its place in the document. */
 export interface DataSchema {
   readonly pointer: string;
-  /** JSON text. */
   readonly document?: string;
   readonly resource?: ExternalResource;
 }
 
-/** A document that the way of restCall fetches, under its outbound policy. */
+/** Fetched like a restCall, under the outbound policy. */
 export interface ExternalResource {
-  /** Evaluates to `{ uri, authentication? }`; `authentication` is `{ basic: { username, password } }` or `{ bearer: { token } }`. */
+  /** Gives `{ uri, authentication? }`: `{ basic: { username, password } }` or `{ bearer: { token } }`. */
   readonly endpoint: Expression;
 }
 
@@ -56,27 +47,29 @@ export interface DataOutput {
   readonly as?: Expression;
 }
 
-/** Milliseconds, or an expression that gives an ISO 8601 duration. `iso` may have years and months, which count from the moment of use. */
+/** ISO 8601. Years and months count from the moment of use. */
 export type Duration = { readonly iso: string } | { readonly expression: Expression };
 
-/** What follows a task: the next one, the end of its list or of the run, or the task of its list with this index. */
+/** `index`: in the list of the task. */
 export type Directive = 'continue' | 'exit' | 'end' | { readonly index: number };
 
 interface TaskBase {
   readonly name: string;
-  /** JSON pointer into the document, such as `/do/0/deploy/try/1/check`. */
   readonly reference: string;
-  /** The task's own definition as JSON text: `$task.definition`. */
+  /** JSON text: `$task.definition`. */
   readonly definition: string;
   readonly if?: Expression;
   readonly input: DataInput;
   readonly output: DataOutput;
   readonly export: DataOutput;
   readonly timeout?: Duration;
+  /** Nothing that it and the tasks in it get and give is kept for readers. */
+  readonly taskData?: false;
   readonly then: Directive;
 }
 
 export type Task =
+  | BatchTask
   | CallTask
   | DoTask
   | EmitTask
@@ -93,7 +86,7 @@ export type Task =
 
 export type TaskKind = Task['kind'];
 
-/** The functions of the gateway. The first two are the DSL's own; all but `approval` take the one path of a call. */
+/** `http` and `openapi` are the DSL's own. All but `approval` take the one path of a call. */
 export const functionNames = [
   'http',
   'openapi',
@@ -109,28 +102,27 @@ export type FunctionName = (typeof functionNames)[number];
 export interface CallTask extends TaskBase {
   readonly kind: 'call';
   readonly function: FunctionName;
-  /** Evaluates to the arguments, as the document wrote them; `use` of an authentication is replaced by what it names. */
+  /** The arguments as written, with each `use` of an authentication replaced. */
   readonly with: Expression;
   readonly literals: CallLiterals;
-  /** The OpenAPI document of `call: openapi`. */
   readonly document?: ExternalResource;
 }
 
-/** The arguments by which rights to a call are judged, as far as the document has them as literal text. */
+/** Literal arguments by which rights to a call are judged. */
 export interface CallLiterals {
   readonly adapter?: string;
-  /** In upper case. */
+  /** Upper case. */
   readonly method?: string;
-  /** The path at an orchestrator, or the address. */
+  /** At an orchestrator, or the address. */
   readonly path?: string;
-  /** The document says that an action changes nothing. */
+  /** The document calls the action repeatable. */
   readonly repeatable?: true;
 }
 
-/** A call of a function that the document defines (`use.functions`): the body runs with the arguments as its input. */
+/** From `use.functions`. The arguments are the input of the body. */
 export interface FunctionTask extends TaskBase {
   readonly kind: 'function';
-  /** Absent: the input of the call is the input of the body. */
+  /** Absent: the input of the call. */
   readonly with?: Expression;
   readonly body: Task;
 }
@@ -142,13 +134,12 @@ export interface DoTask extends TaskBase {
 
 export interface EmitTask extends TaskBase {
   readonly kind: 'emit';
-  /** Evaluates to the attributes of a CloudEvent; `id`, `time` and `specversion` are added where they are absent. */
+  /** Attributes of a CloudEvent. The engine adds `id`, `time` and `specversion`. */
   readonly event: Expression;
 }
 
 export interface ForTask extends TaskBase {
   readonly kind: 'for';
-  /** Names of variables, without `$`. */
   readonly each: string;
   readonly at: string;
   readonly in: Expression;
@@ -159,7 +150,7 @@ export interface ForTask extends TaskBase {
 export interface ForkTask extends TaskBase {
   readonly kind: 'fork';
   readonly branches: readonly Task[];
-  /** The first branch that ends gives the output; the others are aborted. */
+  /** The first branch to end gives the output; the others are aborted. */
   readonly compete: boolean;
 }
 
@@ -176,7 +167,6 @@ export interface ListenTask extends TaskBase {
   };
 }
 
-/** Which events a `listen` consumes. */
 export type Consumption =
   | { readonly kind: 'one'; readonly filter: EventFilter }
   | { readonly kind: 'all'; readonly filters: readonly EventFilter[] }
@@ -184,35 +174,51 @@ export type Consumption =
       readonly kind: 'any';
       /** Empty: every event. */
       readonly filters: readonly EventFilter[];
-      /** Absent: one event is enough. */
+      /** Absent: one event. */
       readonly until?: Expression | Consumption;
     };
 
 export interface EventFilter {
-  /**
-   * One expression for each attribute, evaluated with the event as `.`: true where the attribute matches. The reader has compiled literals,
-   * regular expressions and runtime expressions into it.
-   */
+  /** True on an event (`.`) whose attributes match. */
   readonly matches: Expression;
   readonly correlate: readonly { readonly name: string; readonly from: Expression; readonly expect?: Expression }[];
 }
 
 export interface RaiseTask extends TaskBase {
   readonly kind: 'raise';
-  /** Evaluates to the error: `{ type, status, title?, detail?, instance? }`. */
+  /** Gives `{ type, status, title?, detail?, instance? }`. */
   readonly error: Expression;
 }
 
-/** `run: workflow`. */
 export interface RunTask extends TaskBase {
   readonly kind: 'run';
-  /** `namespace.name`. */
   readonly workflow: string;
   /** `latest`, or a semantic version. */
   readonly version: string;
   readonly with?: Expression;
-  /** False: the run of the other workflow begins, and this task ends at once. */
+  /** False: the task ends at once. */
   readonly await: boolean;
+}
+
+/** Of one batch. */
+export const maxItems = 20_000;
+
+/** `call: batch`: a run of the workflow for each item, side by side. */
+export interface BatchTask extends TaskBase {
+  readonly kind: 'batch';
+  /** Gives a list. */
+  readonly items: Expression;
+  readonly workflow: string;
+  /** A semantic version. */
+  readonly version: string;
+  /** So many runs at once, at most. */
+  readonly parallel: number;
+  /** So many items run first and alone, and all have to complete. */
+  readonly canary: number;
+  /** No other item begins after so many that failed or are unknown. Absent: never. */
+  readonly stopAfter?: number;
+  /** What items that failed mean for the task. `count`: it completes. */
+  readonly failures: 'fault' | 'count';
 }
 
 export interface SetTask extends TaskBase {
@@ -231,11 +237,11 @@ export interface TryTask extends TaskBase {
   readonly catch: Catch;
 }
 
-/** The type of the error of a call that may have happened. A `catch` takes it only by this type. */
+/** Of a call that may have happened. A `catch` takes it only by this type. */
 export const outcomeUnknown = 'urn:orchestration-gateway:errors:outcome-unknown';
 
 export interface Catch {
-  /** Absent members match every error. */
+  /** Absent members match all. */
   readonly errors?: {
     readonly type?: string;
     readonly status?: number;
@@ -243,7 +249,6 @@ export interface Catch {
     readonly title?: string;
     readonly detail?: string;
   };
-  /** Name of the variable that holds the error. */
   readonly as: string;
   readonly when?: Expression;
   readonly exceptWhen?: Expression;
@@ -258,11 +263,9 @@ export interface Retry {
   readonly backoff: 'constant' | 'exponential' | 'linear';
   readonly jitter?: { readonly from: Duration; readonly to: Duration };
   readonly limit: {
-    /** Retries after the first attempt, at most. */
+    /** After the first attempt. */
     readonly count?: number;
-    /** Of each attempt. */
     readonly attemptDuration?: Duration;
-    /** Of all attempts. */
     readonly duration?: Duration;
   };
 }

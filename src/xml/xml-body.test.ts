@@ -3,9 +3,8 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { SaxesParser } from 'saxes';
 import { GatewayError } from '#base/gateway-error.ts';
-import { writeXmlBody } from './xml-body.ts';
+import { forbiddenCharacter, writeXmlBody } from './xml-body.ts';
 import { readXml } from './xml-document.ts';
-import { forbiddenCharacter } from './xml-text.ts';
 
 function written(object: string): string {
   return writeXmlBody(Buffer.from(object)).toString();

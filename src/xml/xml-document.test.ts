@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readXml } from './xml-document.ts';
-import { xmlRootName } from './xml-root.ts';
+import { readXml, xmlRootName } from './xml-document.ts';
 
 function problem(text: string): string {
   const reading = readXml(text);

@@ -1,17 +1,14 @@
 import { SaxesParser } from 'saxes';
 
-/** The name of the root element as written, or why the text is not acceptable. */
+/** `root`: as written. */
 type XmlReading = { readonly root: string } | { readonly problem: string };
 
-// As for JSON. A prefix is looked up through all outer elements, so the work grows with the square of the depth.
+// Prefixes are looked up through all outer elements: work grows with the square.
 const maxDepth = 128;
 
 class NotAcceptable extends Error {}
 
-/**
- * Checks a complete document: well-formed by XML 1.0 and Namespaces in XML, with one root, and nested at most 128 deep. A DOCTYPE
- * is refused, so the only entities are the five of XML. A declared encoding must be UTF-8 or US-ASCII.
- */
+/** Well-formed by XML 1.0 and Namespaces, one root, 128 deep, UTF-8 or US-ASCII. No DOCTYPE, so no entities but the five of XML. */
 export function readXml(text: string): XmlReading {
   if (!text.isWellFormed()) return { problem: 'it contains a lone surrogate' };
   const parser = new SaxesParser({ xmlns: true, position: true });
@@ -43,4 +40,25 @@ export function readXml(text: string): XmlReading {
     throw error;
   }
   return root === undefined ? { problem: 'it has no element' } : { root };
+}
+
+const sliceLength = 1024;
+
+class RootFound extends Error {}
+
+/** As written, of the first part of a document. Undefined for other text. */
+export function xmlRootName(text: string): string | undefined {
+  const parser = new SaxesParser();
+  let root: string | undefined;
+  parser.on('opentagstart', ({ name }) => {
+    root = name;
+    throw new RootFound();
+  });
+  try {
+    // Nothing after the first tag is parsed.
+    for (let i = 0; i < text.length; i += sliceLength) parser.write(text.slice(i, i + sliceLength));
+  } catch {
+    // RootFound, or not XML.
+  }
+  return root;
 }

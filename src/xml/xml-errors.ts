@@ -1,13 +1,10 @@
 import { SaxesParser } from 'saxes';
-import { type FarSideErrorText, farSideErrorText } from '#json/json-errors.ts';
+import { type UpstreamErrorText, upstreamErrorText } from '#json/json-errors.ts';
 
 class ErrorComplete extends Error {}
 
-/**
- * The first error of a RESTCONF or legacy NSO error body in XML: `errors/error/error-tag` and `error-message`, in any namespace.
- * The text may be cut, so everything before a syntax error counts. Undefined for any other text; never throws.
- */
-export function readXmlErrors(text: string): FarSideErrorText | undefined {
+/** `errors/error/error-tag` and `error-message` in any namespace (RESTCONF, legacy NSO). What comes before a syntax error counts, as the text may be cut. Never throws. */
+export function readXmlErrors(text: string): UpstreamErrorText | undefined {
   const found = new Map<string, string>();
   const path: string[] = [];
   const parser = new SaxesParser();
@@ -31,5 +28,5 @@ export function readXmlErrors(text: string): FarSideErrorText | undefined {
   } catch {
     // ErrorComplete, or a syntax error.
   }
-  return farSideErrorText(found.get('error-tag')?.trim(), found.get('error-message')?.trim());
+  return upstreamErrorText(found.get('error-tag')?.trim(), found.get('error-message')?.trim());
 }

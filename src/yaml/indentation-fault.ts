@@ -1,15 +1,11 @@
-/** A line as far as its indentation matters. Columns count from 0. */
+/** Columns from 0. */
 interface Layout {
-  /** Columns of the dashes in front of its content. */
+  /** In front of the content. */
   readonly dashes: readonly number[];
-  /** Where its content begins. */
   readonly content: number;
 }
 
-/**
- * Why the indentation of the line is wrong at which a parser stopped: it fits no mapping and no list above it. Undefined where it fits one, and
- * where the parser stopped behind the first value of the line. `line` and `column` begin at 1.
- */
+/** Where a parser stopped (from 1): fits no mapping and no list above. Undefined where it fits, and behind the first value of the line. */
 export function indentationFault(
   lines: readonly string[],
   { line, column }: { readonly line: number; readonly column: number },
@@ -24,7 +20,7 @@ export function indentationFault(
   return `this line begins after ${spaces(at)}; ${what} can begin here after ${columns.join(' or ')}`;
 }
 
-/** The columns of the mappings or lists that are open after these lines, the deepest first. */
+/** Open after these lines, the deepest first. */
 function openColumns(lines: readonly string[], kind: 'key' | 'dash'): readonly number[] {
   const columns: number[] = [];
   let limit = Infinity;
@@ -40,7 +36,7 @@ function openColumns(lines: readonly string[], kind: 'key' | 'dash'): readonly n
   return columns;
 }
 
-/** Undefined for a line without content. */
+/** Undefined: no content. */
 function layoutOf(text: string): Layout | undefined {
   const [, indent = '', list = '', rest = ''] = /^( *)((?:- +)*)(.*)$/u.exec(text) ?? [];
   if (rest === '' || rest.startsWith('#')) return undefined;

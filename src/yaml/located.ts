@@ -1,31 +1,34 @@
 import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type Scalar, type YAMLMap, type YAMLSeq } from 'yaml';
-import { depthAtMost, tooDeep } from './yaml-limits.ts';
-import type { YamlText } from './yaml-text.ts';
+import { maxDepth, tooDeep, type YamlText } from './yaml-text.ts';
 
-/** A value of a YAML or JSON text, with its place. Aliases are expanded. */
+/** Aliases are expanded. */
 export type Located = LocatedObject | LocatedArray | LocatedScalar;
 
-export interface TextPlace {
-  /** RFC 6901, without a limit of length. */
+export interface TextPosition {
+  /** RFC 6901, of any length. */
   readonly pointer: string;
-  /** In the text. */
   readonly offset: number;
+  /** Why the value cannot be read; it is null in the tree. */
+  readonly fault?: string;
 }
 
-interface LocatedBase extends TextPlace {
-  /** The value as JSON text, with the digits that the text has. */
+type Fault = TextPosition & { readonly message: string };
+
+interface LocatedBase extends TextPosition {
+  /** JSON text, with the digits as written. */
   readonly json: string;
 }
 
 export interface LocatedObject extends LocatedBase {
   readonly kind: 'object';
   readonly members: readonly LocatedMember[];
+  /** Of names that make no member. */
+  readonly faults: readonly (Fault & { readonly name: string | undefined })[];
 }
 
 export interface LocatedMember {
   readonly name: string;
-  /** Of the name. */
-  readonly place: TextPlace;
+  readonly place: TextPosition;
   readonly value: Located;
 }
 
@@ -41,42 +44,49 @@ type LocatedScalar = LocatedBase &
     | { readonly kind: 'number' | 'null' }
   );
 
-export interface LocatedText {
+interface LocatedText {
   readonly root: Located;
-  /** Values that JSON does not have, or that the limits exclude. The tree has null in their place. */
-  readonly faults: readonly (TextPlace & { readonly message: string })[];
-  /** False where the text exceeds a limit, so that values are missing from the tree. */
-  readonly isWhole: boolean;
+  /** All of the tree: what JSON does not have, or limits exclude. */
+  readonly faults: readonly Fault[];
+  /** Why values are left out. */
+  readonly excess: string | undefined;
 }
 
-const valuesAtMost = 100_000;
-/** Characters of the JSON text, in which each alias counts with all of its anchor. */
-const textAtMost = 4 * 1024 ** 2;
+const maxValues = 100_000;
+const mergeKey = 'is a merge key, and merge keys belong to YAML 1.1; write the members out, or use an alias for the whole value';
+/** Characters of JSON, where each alias counts with its anchor. */
+const maxText = 4 * 1024 ** 2;
 
-/** The tree of a text that has no faults of YAML itself. */
-export function locate(yaml: YamlText): LocatedText {
-  return new Locator(yaml).locate();
+export interface LocateOptions {
+  /** Half a surrogate pair is no fault. */
+  readonly keepsSurrogates?: boolean;
+}
+
+export function locate(yaml: YamlText, options: LocateOptions = {}): LocatedText {
+  return new Locator(yaml, options).locate();
 }
 
 class Locator {
   readonly #root: Node | null;
-  readonly #faults: (TextPlace & { readonly message: string })[] = [];
+  readonly #isText: (value: string) => boolean;
+  readonly #faults: Fault[] = [];
   readonly #targets = new Map<Alias, Node>();
   #values = 0;
   #characters = 0;
-  #full = false;
+  #excess: string | undefined;
 
-  constructor({ root }: YamlText) {
+  constructor({ root }: YamlText, { keepsSurrogates = false }: LocateOptions) {
     this.#root = root;
+    this.#isText = (value) => keepsSurrogates || value.isWellFormed();
   }
 
   locate(): LocatedText {
     this.#findAnchors(this.#root, new Map());
     const root = this.#value(this.#root, { pointer: '', offset: 0 }, 1);
-    return { root, faults: this.#faults, isWhole: !this.#full };
+    return { root, faults: this.#faults, excess: this.#excess };
   }
 
-  /** An alias means the last anchor of its name before it. The library would search the whole text for each alias. */
+  /** An alias means the last such anchor before it. The library would search the whole text for each. */
   #findAnchors(node: unknown, anchors: Map<string, Node>): void {
     if (isAlias(node)) {
       const target = anchors.get(node.source);
@@ -87,28 +97,31 @@ class Locator {
     }
   }
 
-  #value(written: unknown, parent: TextPlace, depth: number): Located {
+  #value(written: unknown, parent: TextPosition, depth: number): Located {
     const node = isAlias(written) ? this.#targets.get(written) : written;
     const place = { pointer: parent.pointer, offset: startOf(node) ?? startOf(written) ?? parent.offset };
     if (this.#exceedsLimits()) return this.#overflow(place);
-    const refusal = depth > depthAtMost ? tooDeep : refusalOf(written, node);
+    const refusal = depth > maxDepth ? tooDeep : refusalOf(written, node);
     if (refusal !== undefined) return this.#fault(place, refusal);
     if (isMap(node)) return this.#object(node.items, place, depth);
     if (isSeq(node)) return this.#array(node.items, place, depth);
     return isScalar(node) ? this.#scalar(node, place) : nullAt(place);
   }
 
-  #object(pairs: readonly Pair[], place: TextPlace, depth: number): Located {
+  #object(pairs: readonly Pair[], place: TextPosition, depth: number): Located {
     const members: LocatedMember[] = [];
+    const faults: (Fault & { readonly name: string | undefined })[] = [];
     const names = new Set<string>();
     let json = '';
     for (const { key, value } of pairs) {
-      if (this.#full) break;
-      const name = nameOf(isAlias(key) ? this.#targets.get(key) : key);
-      const at = { pointer: childPointer(place.pointer, name ?? ''), offset: startOf(key) ?? place.offset };
-      if (name === undefined) this.#fault({ ...at, pointer: place.pointer }, 'has a key that is no text; write a name');
-      else if (name === '<<') this.#fault(at, 'is a merge key, which belongs to YAML 1.1; write the members out');
-      else if (names.has(name)) this.#fault(at, 'is given twice; keep one');
+      if (this.#excess !== undefined) break;
+      const written = isAlias(key) ? this.#targets.get(key) : key;
+      const name = this.#nameOf(written);
+      const at = { pointer: childPointer(place.pointer, name), offset: startOf(key) ?? place.offset };
+      const refuse = (message: string) => faults.push({ ...at, name, message });
+      if (name === undefined) refuse('has a key that is no text; write a name');
+      else if (isMergeKey(written)) refuse(mergeKey);
+      else if (names.has(name)) refuse('is given twice; keep one');
       else {
         names.add(name);
         const located = this.#value(value, at, depth + 1);
@@ -116,14 +129,15 @@ class Locator {
         json += `${json === '' ? '' : ','}${this.#string(name)}:${located.json}`;
       }
     }
-    return { kind: 'object', ...place, members, json: `{${json}}` };
+    this.#faults.push(...faults);
+    return { kind: 'object', ...place, members, faults, json: `{${json}}` };
   }
 
-  #array(nodes: readonly unknown[], place: TextPlace, depth: number): Located {
+  #array(nodes: readonly unknown[], place: TextPosition, depth: number): Located {
     const items: Located[] = [];
     let json = '';
     for (const [index, node] of nodes.entries()) {
-      if (this.#full) break;
+      if (this.#excess !== undefined) break;
       const item = this.#value(node, { pointer: `${place.pointer}/${index}`, offset: place.offset }, depth + 1);
       items.push(item);
       json += `${index === 0 ? '' : ','}${item.json}`;
@@ -131,9 +145,9 @@ class Locator {
     return { kind: 'array', ...place, items, json: `[${json}]` };
   }
 
-  #scalar({ value, source }: Scalar, place: TextPlace): Located {
+  #scalar({ value, source }: Scalar, place: TextPosition): Located {
     if (typeof value === 'string') {
-      if (!value.isWellFormed()) return this.#fault(place, 'holds half of a surrogate pair; write well-formed Unicode');
+      if (!this.#isText(value)) return this.#fault(place, 'holds half of a surrogate pair; write well-formed Unicode');
       return { kind: 'string', ...place, value, json: this.#string(value) };
     }
     if (typeof value === 'boolean') return { kind: 'boolean', ...place, value, json: String(value) };
@@ -144,28 +158,32 @@ class Locator {
     return { kind: 'number', ...place, json };
   }
 
+  #nameOf(key: unknown): string | undefined {
+    if (!isScalar(key) || key.value === null) return undefined;
+    const name = typeof key.value === 'string' ? key.value : key.source;
+    return name !== undefined && this.#isText(name) ? name : undefined;
+  }
+
   #string(value: string): string {
     const json = JSON.stringify(value);
     this.#characters += json.length;
     return json;
   }
 
-  #fault(place: TextPlace, message: string): Located {
-    this.#faults.push({ ...place, message });
-    return nullAt(place);
+  #fault(position: TextPosition, fault: string): Located {
+    this.#faults.push({ ...position, message: fault });
+    return nullAt({ ...position, fault });
   }
 
   #exceedsLimits(): boolean {
     this.#values += 1;
-    return this.#values > valuesAtMost || this.#characters > textAtMost;
+    return this.#values > maxValues || this.#characters > maxText;
   }
 
-  #overflow(place: TextPlace): Located {
-    if (this.#full) return nullAt(place);
-    this.#full = true;
-    const message =
-      'the document has more than 100,000 values or 4 MiB; each alias (*name) counts with all of its anchor (&name)';
-    return this.#fault({ pointer: '', offset: place.offset }, message);
+  #overflow(place: TextPosition): Located {
+    if (this.#excess !== undefined) return nullAt(place);
+    this.#excess = 'the document has more than 100,000 values or 4 MiB; each alias (*name) counts with all of its anchor (&name)';
+    return this.#fault({ pointer: '', offset: place.offset }, this.#excess);
   }
 }
 
@@ -181,7 +199,7 @@ function refusalOf(written: unknown, node: unknown): string | undefined {
   return tag === undefined || tag === '' ? undefined : 'carries a YAML tag (!name); remove it, and put text in quotes';
 }
 
-function nullAt(place: TextPlace): Located {
+function nullAt(place: TextPosition): Located {
   return { kind: 'null', ...place, json: 'null' };
 }
 
@@ -189,24 +207,22 @@ function startOf(node: unknown): number | undefined {
   return (node as Partial<Node> | null | undefined)?.range?.[0];
 }
 
-function nameOf(key: unknown): string | undefined {
-  if (!isScalar(key) || key.value === null) return undefined;
-  const name = typeof key.value === 'string' ? key.value : key.source;
-  return name?.isWellFormed() === true ? name : undefined;
+function childPointer(parent: string, name: string | undefined): string {
+  return name === undefined ? parent : `${parent}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-function childPointer(parent: string, name: string): string {
-  return `${parent}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+function isMergeKey(key: unknown): boolean {
+  return isScalar(key) && key.value === '<<' && key.type === 'PLAIN';
 }
 
-/** A number of YAML 1.2 as JSON writes it, with its digits; undefined for infinity and what is no number. */
+/** As JSON writes it, with its digits. Undefined for infinity and other text. */
 function jsonNumber(source: string): string | undefined {
   if (/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/u.test(source)) return source;
   if (/^0[xo]/u.test(source)) return BigInt(source).toString();
   return decimal(source);
 }
 
-/** A number with a plus sign, leading zeros, or nothing before or behind its point. */
+/** With a plus sign, leading zeros, or nothing on a side of its point. */
 function decimal(source: string): string | undefined {
   const parts = /^([-+]?)(\d*)\.?(\d*)((?:[eE][-+]?\d+)?)$/u.exec(source);
   if (parts === null) return undefined;

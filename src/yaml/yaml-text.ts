@@ -1,4 +1,4 @@
-import { type Document, LineCounter, type Node, parseDocument, type YAMLParseError } from 'yaml';
+import { CST, type Document, Lexer, LineCounter, type Node, parseDocument, type YAMLParseError } from 'yaml';
 import { indentationFault } from './indentation-fault.ts';
 
 export interface Position {
@@ -6,7 +6,11 @@ export interface Position {
   readonly column: number;
 }
 
-/** A parsed YAML text, with the position of each node. */
+export function positionAfter(text: string): Position {
+  const lines = text.split('\n');
+  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+}
+
 export interface YamlText {
   readonly document: Document.Parsed;
   readonly root: Node | null;
@@ -14,16 +18,13 @@ export interface YamlText {
   readonly positionOf: (offset: number) => Position;
 }
 
-/**
- * Reads one YAML 1.2 document. Faults never quote the text, because the text may be a secret.
- * The reader of each mapping looks for duplicate keys: the library compares all pairs of keys, half a minute for 60,000 keys.
- */
+/** YAML 1.2. Faults never quote the text, which may be a secret. Readers look for duplicate keys: the library takes half a minute for 60,000. */
 export function parseYaml(text: string): YamlText {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
-    // The level 'silent' would hide the error about a second document.
+    // 'silent' would hide a second document.
     logLevel: 'error',
     uniqueKeys: false,
     version: '1.2',
@@ -33,7 +34,7 @@ export function parseYaml(text: string): YamlText {
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
   const faults = faultsOf(document.errors, text, positionOf);
-  // "%YAML 1.1" would turn `off` and `no` into false, and 0777 into an octal number.
+  // "%YAML 1.1" would turn `off` into false, and 0777 into octal.
   if (document.directives.yaml.version !== '1.2') {
     faults.push({ line: 1, column: 1, message: 'the %YAML directive asks for another version than 1.2; remove it' });
   }
@@ -59,7 +60,7 @@ const explanations: Partial<Record<YAMLParseError['code'], string>> = {
   UNEXPECTED_TOKEN: 'YAML does not allow this text here; put text with special characters in quotes',
 };
 
-/** Codes of what a wrong indentation makes of the lines below it. */
+/** What a wrong indentation makes of the lines below. */
 const structural: ReadonlySet<string> = new Set([
   'BAD_INDENT',
   'BLOCK_AS_IMPLICIT_KEY',
@@ -69,7 +70,7 @@ const structural: ReadonlySet<string> = new Set([
   'UNEXPECTED_TOKEN',
 ]);
 
-/** Behind a wrong indentation, further faults of the structure are about lines that are right: they are left out. */
+/** After a wrong indentation, further faults are about lines that are right. */
 function faultsOf(
   errors: readonly YAMLParseError[],
   text: string,
@@ -92,7 +93,6 @@ function faultsOf(
 
 type Codes = ReadonlySet<YAMLParseError['code']>;
 
-/** What is wrong with the indentation; undefined where nothing is. */
 function misplacement(codes: Codes, lines: readonly string[], position: Position): string | undefined {
   if (codes.has('TAB_AS_INDENT')) return explanations.TAB_AS_INDENT;
   // If the next line is indented deeper, the parser takes the value for a key and reports two errors.
@@ -106,3 +106,45 @@ function explain(codes: Codes): string {
   const [first] = codes;
   return (first && explanations[first]) ?? 'this cannot be read';
 }
+
+/** Where a text exceeds a limit, and which. */
+interface Excess {
+  readonly offset: number;
+  readonly message: string;
+}
+
+const maxTokens = 400_000;
+/** Of one line or, within brackets, from comma to comma. */
+const maxAdjacent = 1_000;
+export const maxDepth = 100;
+
+const steps: Partial<Record<string, number>> = {
+  'flow-map-start': 1,
+  'flow-seq-start': 1,
+  'flow-map-end': -1,
+  'flow-seq-end': -1,
+};
+
+/** Marks of the lexer, which are no part of the text. */
+const marks: readonly string[] = [CST.DOCUMENT, CST.SCALAR, CST.FLOW_END];
+
+/**
+ * The first place at which a text has more than the parser can read in reasonable time: a hostile megabyte takes it half a minute. The
+ * lexer is quick, and this function ends it at the first excess.
+ */
+export function excessOf(text: string): Excess | undefined {
+  let [offset, tokens, adjacent, depth] = [0, 0, 0, 0];
+  for (const token of new Lexer().lex(text)) {
+    if (marks.includes(token)) continue;
+    const type = CST.tokenType(token) ?? '';
+    tokens += 1;
+    adjacent = type === 'newline' || type === 'comma' ? 0 : adjacent + 1;
+    depth += steps[type] ?? 0;
+    if (depth > maxDepth || adjacent > maxAdjacent) return { offset, message: tooDeep };
+    if (tokens > maxTokens) return { offset, message: 'the text has more than 400,000 tokens; split the document' };
+    offset += token.length;
+  }
+  return undefined;
+}
+
+export const tooDeep = `is nested deeper than ${maxDepth} levels`;

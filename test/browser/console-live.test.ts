@@ -1,10 +1,12 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { jsonReply } from '../support/far-sides/far-side.ts';
 import { testPassword } from '../support/gateway/start-gateway.ts';
 import { lapse } from '../support/lapse.ts';
 import { until } from '../support/until.ts';
+import { jsonReply } from '../support/upstreams/upstream.ts';
 import { noChromium } from './chromium.ts';
 import { addAutomation, type ConsoleStage, consoleStage, shows } from './console-stage.ts';
 import { openTab } from './open-page.ts';
@@ -151,11 +153,11 @@ describe('a page of the console that is live', { skip: noChromium }, () => {
     await until('four have a stream again', async () => (await liveOnes(windows)) === 4);
     await grant(run);
     for (const each of windows) await shows(each, /✓\s*completed[\s\S]*last/u);
-    // The oldest window has no stream, and asked every five seconds.
+    // The oldest window has no stream, and asked every five seconds. It may get the place of another one, and ask a last time.
     const asked: string[] = [];
-    page.on('request', (request) => asked.push(request.url()));
-    await lapse(6_000, 'the page would ask every five seconds');
-    assert.deepEqual(asked, []);
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await lapse(11_000, 'the page would ask every five seconds');
+    assert.equal(new Set(asked).size, asked.length, asked.join());
     await hasEnded(page);
   });
 
@@ -189,7 +191,7 @@ describe('a page of the console that is live', { skip: noChromium }, () => {
     await shows(page, /Waiting/u);
     stage.cut();
     await page.getByRole('link', { name: 'Runs' }).click();
-    await page.locator('.failure').waitFor();
+    await page.locator('.failure').first().waitFor();
     stage.mend();
     await shows(page, /live\.waiting/u);
     await until('no failure is left', async () => (await page.locator('.failure').count()) === 0);

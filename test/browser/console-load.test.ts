@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { CDPSession, Page } from 'playwright-core';
@@ -38,28 +40,32 @@ describe('the first load of the console', { skip: noChromium }, () => {
     await shows(page, /The first/u);
   }
 
-  test('asks five times before it shows a list: for the page, for program and style, for the caller, for the list', async () => {
+  test('waits four times before it shows a list: for the page, for program and style, for the caller, for the list', async () => {
     const { page, address } = await newPage();
     const asked: string[] = [];
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname.replace(/-[\w-]+\./u, '.')));
-    // The program and the style wait for each other here: a page that asked for one after the other would not load.
-    const both = Promise.withResolvers<void>();
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const html = await (await page.request.get(address)).text();
+    const named = [...html.matchAll(/"(\/console\/assets\/[^"]+\.(?:js|css))"/gu)].map(([, path = '']) => path);
+    // Parts that several pages share come at the same time as the program.
+    assert.ok(named.length >= 2 && named.length <= 6, named.join());
+    // The parts wait for each other here: a page that asked for one after the other would not load.
+    const all = Promise.withResolvers<void>();
     const assets = new Set<string>();
     await page.route('**/console/assets/**', async (route) => {
       assets.add(route.request().url());
-      if (assets.size === 2) both.resolve();
-      await both.promise;
+      if (assets.size === named.length) all.resolve();
+      await all.promise;
       await route.continue();
     });
     await openList({ page, address });
     const [document, ...others] = asked;
     assert.equal(document, '/console/automations');
-    assert.deepEqual(others.slice(0, 2).sort(), ['/console/assets/index.css', '/console/assets/index.js']);
-    assert.deepEqual(others.slice(2), ['/whoami', '/automation_catalog/automations']);
+    assert.deepEqual(others.slice(0, named.length).sort(), named.sort());
+    assert.deepEqual(others.slice(named.length, named.length + 2), ['/whoami', '/automation_catalog/automations']);
     await page.context().close();
   });
 
-  test('takes at most 60 kB with its headers, and the next load takes neither program nor style', async () => {
+  test('takes at most 70 kB with its headers, and the next load takes neither program nor style', async () => {
     const { page, devtools, address } = await newPage();
     await devtools.send('Network.enable');
     let bytes = 0;
@@ -67,7 +73,7 @@ describe('the first load of the console', { skip: noChromium }, () => {
       bytes += encodedDataLength;
     });
     await openList({ page, address });
-    assert.ok(bytes > 10_000 && bytes <= 60_000, `${bytes} bytes`);
+    assert.ok(bytes > 10_000 && bytes <= 70_000, `${bytes} bytes`);
     bytes = 0;
     await openList({ page, address });
     assert.ok(bytes > 0 && bytes <= 5_000, `${bytes} bytes the second time`);

@@ -1,12 +1,14 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { GatewayError } from '../../client/src/gateway.ts';
-import { httpReply, jsonReply } from '../support/far-sides/far-side.ts';
-import { NsoNode, yang } from '../support/far-sides/nso-node.ts';
 import { testPasswordHash } from '../support/gateway/start-gateway.ts';
 import { until } from '../support/until.ts';
+import { NsoNode, yang } from '../support/upstreams/nso-node.ts';
+import { httpReply, jsonReply } from '../support/upstreams/upstream.ts';
 import { axeFindings } from './axe.ts';
 import { noChromium } from './chromium.ts';
 import { addAutomation, type ConsoleStage, consoleStage, shows } from './console-stage.ts';
@@ -14,7 +16,7 @@ import { hostile, hostileForm, hostilePage, hostileWorkflow } from './hostile.ts
 import { openParts } from './parts-page.ts';
 import { scrollsSideways } from './person.ts';
 
-// What holds on every page of the console. Hostile text is in what a far side, a caller, a device or a name can fill.
+// What holds on every page of the console. Hostile text is in what an upstream, a caller, a device or a name can fill.
 
 /** Each page in light with all rules of axe, wide and narrow, then with those that depend on the look: dark, and at 200 %. */
 const looks = [
@@ -133,15 +135,25 @@ do:
       '/runs',
       `/runs/${ids.run}`,
       `/runs/${ids.suspended}`,
+      `/runs/${ids.run}?tasks=failed`,
+      '/runs?view=undecided',
       '/runs/none',
       '/runs?status=faulted&workflow=none.such',
     ],
     'of what is stored': () => [
       '/automations',
       `/automations/${ids.automation}`,
+      `/automations/${ids.automation}?view=edit`,
+      `/automations/${ids.automation}?view=history`,
       `/automations/${ids.formed}`,
+      `/automations/${ids.formed}?view=edit`,
+      '/automations/new',
+      '/automations?view=import',
       '/workflows',
       '/workflows/hostile.text',
+      '/workflows/hostile.text?view=edit',
+      '/workflows/hostile.text?view=versions',
+      '/workflows/none.such',
       '/workflows/new',
       '/approvals?status=any',
       `/approvals/${ids.approval}`,
@@ -154,7 +166,13 @@ do:
       '/explorer',
       '/explorer?kind=restCall',
       `/audit?address=${encodeURIComponent('<img')}`,
+      '/audit/none',
+      '/notifications',
       '/access',
+      '/access?view=you',
+      '/access?view=roles',
+      `/access?view=leaving&person=${encodeURIComponent(hostile)}`,
+      '/access?view=password',
       '/api',
       '/api/restAction',
       `/${encodeURIComponent(hostile)}`,
@@ -183,9 +201,10 @@ do:
   });
 
   test('is made of parts that are right in each state and look', async () => {
-    const source = await readFile(new URL('../../console/src/all-parts.tsx', import.meta.url), 'utf8');
-    for (const name of await readdir(new URL('../../console/src/parts/', import.meta.url)))
-      assert.ok(source.includes(name), name);
+    const folder = new URL('../../console/src/', import.meta.url);
+    const shown = (await readdir(folder)).filter((name) => name.startsWith('all-parts'));
+    const source = (await Promise.all(shown.map((name) => readFile(new URL(name, folder), 'utf8')))).join('');
+    for (const name of await readdir(new URL('parts/', folder))) assert.ok(source.includes(name), name);
     const page = await stage.open('', {});
     const faults = watched(page);
     await openParts(page);
@@ -229,7 +248,7 @@ do:
     await page.context().close();
   });
 
-  test('shows a page of a far side as text', async () => {
+  test('shows a page of an upstream as text', async () => {
     const page = await stage.open('/explorer?kind=restRequest', { role: 'admin' });
     const faults = watched(page);
     stage.far.answer(() =>
@@ -249,7 +268,10 @@ do:
 /** Elements that the console never makes, and links that lead out of it. Runs in the page. */
 function foreignParts(): readonly string[] {
   const foreign = [
-    ...document.querySelectorAll('img, svg, iframe, object, embed, script:not([src]), style, base, body [onload]'),
+    // Icons, charts and graphs are the console's own.
+    ...document.querySelectorAll(
+      'img, svg:not(.icon, .chart, .graph-lines), iframe, object, embed, script:not([src]), style, base, body [onload]',
+    ),
   ];
   const links = [...document.querySelectorAll('a')].filter(({ href }) => new URL(href).origin !== location.origin);
   return [...foreign, ...links].map(({ outerHTML }) => outerHTML);

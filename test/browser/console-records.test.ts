@@ -1,8 +1,11 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
-import { jsonReply } from '../support/far-sides/far-side.ts';
+import { until } from '../support/until.ts';
+import { jsonReply } from '../support/upstreams/upstream.ts';
 import { axeFindings } from './axe.ts';
 import { noChromium } from './chromium.ts';
 import { type ConsoleStage, consoleStage, shows } from './console-stage.ts';
@@ -52,7 +55,7 @@ do:
     await shows(page, /▸\s*in flight\s+POST push\?[\s\S]*Local NSO[\s\S]*restAction/u);
     assert.deepEqual(await axeFindings(page), []);
     finish();
-    await shows(page, /✓\s*ok\s+POST push\?[\s\S]*Far side answered\s+200[\s\S]*7 bytes[\s\S]*13 bytes/u);
+    await shows(page, /✓\s*ok\s+POST push\?[\s\S]*Upstream answered\s+200[\s\S]*7 bytes[\s\S]*13 bytes/u);
     assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Calls');
     assert.deepEqual([await axeFindings(page), await page.locator('img').count()], [[], 0]);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), true);
@@ -81,6 +84,49 @@ do:
     await page.context().close();
   });
 
+  test('shows in red on Home a schedule that cannot run, and why, and in the audit log what each record is about', async () => {
+    const { id } = (
+      await stage.admin.createWorkflow({ rawBody: workflow.replace('acts', 'idle'), contentType: 'application/yaml' })
+    ).value;
+    const nextRunAt = new Date(Date.now() + 300).toISOString();
+    const data = { workflowId: id, workflowVersion: '9.0.0' };
+    const body = { name: 'Nightly <b>backup</b>', nextRunAt, repeatInterval: '1 hour', data };
+    const { _id } = (await stage.admin.createAutomation({ body })).value;
+    await until('the due time is skipped', async () => {
+      return (await stage.admin.readAutomation({ path: { id: _id } })).value.lastSkip !== undefined;
+    });
+    const page = await stage.open('', { role: 'readonly', width: 360 });
+    const line = page.getByRole('listitem').filter({ hasText: 'Nightly <b>backup</b>' }).filter({ hasText: 'workflow-missing' });
+    await shows(page, /Waiting for you[\s\S]*It did not run \(workflow-missing\): Its workflow does not exist/u);
+    assert.equal(
+      await line
+        .locator('.bad')
+        .last()
+        .evaluate((words) => getComputedStyle(words).color),
+      'rgb(179, 38, 30)',
+      'red',
+    );
+    assert.deepEqual(await axeFindings(page), []);
+    await line.getByRole('link').click();
+    await page.waitForURL(new RegExp(`/automations/${_id}$`, 'u'));
+    await page.context().close();
+
+    const params = { path: 'core/x', accept: 'application/json' };
+    const asked = stage.admin.restAction({ path: { adapterId: 'Local NSO' }, body: { params, body: {} } });
+    await assert.rejects(asked, { status: 403 });
+    await until('the call is on record', async () => {
+      return (await stage.admin.listAudit({ query: { address: 'core/x' } })).value.list.length > 0;
+    });
+    const audit = await stage.open('/audit', { role: 'admin' });
+    await shows(audit, /POST Local NSO core\/x[\s\S]*approval POST core\/x[\s\S]*workflow records\.idle 1\.0\.0/u);
+    const skipped = audit.getByRole('row').filter({ hasText: 'skipped' });
+    assert.equal(
+      await skipped.getByRole('link', { name: 'Nightly <b>backup</b>' }).getAttribute('href'),
+      `/console/automations/${_id}`,
+    );
+    await audit.context().close();
+  });
+
   test('verifies the chain of the audit log by keyboard, and says in words what was tampered with', async () => {
     const page = await stage.open('/audit', { role: 'admin' });
     const verify = page.getByRole('button', { name: 'Verify the chain' });
@@ -89,8 +135,17 @@ do:
     await shows(page, /✓\s*No record was changed\.\s+\d+ records in 1 chain, from 20\S+ \S+ to 20/u);
     assert.match(await page.locator('.last-change').innerText(), /POST \/audit\/verify → 200/u);
     assert.deepEqual(await axeFindings(page), []);
-    const database = new DatabaseSync(join(stage.gateway.directory, 'gateway.audit.db'), { timeout: 10_000 });
-    database.exec("update audit_entry set facts = replace(facts, 'version', 'Version') where seq = 1");
+    const database = new DatabaseSync(join(stage.gateway.directory, 'gateway.audit.db'));
+    // A transaction of the gateway needs this thread to end.
+    await until('no transaction holds the log', () => {
+      try {
+        database.exec("update audit_entry set facts = replace(facts, 'version', 'Version') where seq = 1");
+        return true;
+      } catch (error) {
+        if (error instanceof Error && error.message === 'database is locked') return false;
+        throw error;
+      }
+    });
     database.close();
     await page.keyboard.press('Enter');
     await shows(page, /The audit log was tampered with[\s\S]*\/1 was changed/u);
@@ -105,7 +160,7 @@ do:
     await page.route('**/audit/verify', async (route) => {
       const isFirst = route.request().postData() === '{}';
       if (!isFirst) await released;
-      const part = { chains: 1, records: 1_000, checkpoints: 0, problems: isFirst ? ['a/1 was changed'] : [] };
+      const part = { chains: 1, records: 1_000, checkpoints: 0, problems: isFirst ? ['a/1 was changed'] : [], lost: [] };
       await route.fulfill({ json: isFirst ? { ...part, cursor: 'WyJhIiwxXQ' } : part });
     });
     await page.getByRole('button', { name: 'Verify the chain' }).click();

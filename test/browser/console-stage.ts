@@ -1,17 +1,17 @@
 import type { Page } from 'playwright-core';
 import { type Gateway as Client, createGateway } from '../../client/src/gateway.ts';
-import { type FarSide, farSide } from '../support/far-sides/far-side.ts';
 import { type Gateway, startGateway, testPassword } from '../support/gateway/start-gateway.ts';
 import type { Owner } from '../support/owner.ts';
 import { until } from '../support/until.ts';
+import { type Upstream, upstream } from '../support/upstreams/upstream.ts';
 import { startChromium } from './chromium.ts';
 import { type Cuttable, cuttable } from './cuttable.ts';
 import { type OpenOptions, openPage } from './open-page.ts';
 
-/** A gateway behind a connection that can be cut, a far side, and a browser. */
+/** A gateway behind a connection that can be cut, an upstream, and a browser. */
 export interface ConsoleStage extends Pick<Cuttable, 'cut' | 'mend'> {
   readonly gateway: Gateway;
-  readonly far: FarSide;
+  readonly far: Upstream;
   /** By the connection that can be cut. */
   readonly admin: Client;
   /** Opens a page by the connection that can be cut. */
@@ -20,7 +20,7 @@ export interface ConsoleStage extends Pick<Cuttable, 'cut' | 'mend'> {
 
 /** Calls of `core/**` wait for the role engineering. */
 export async function consoleStage(owner: Owner, options: Parameters<typeof startGateway>[1] = {}): Promise<ConsoleStage> {
-  const far = await farSide(owner);
+  const far = await upstream(owner);
   const gateway = await startGateway(owner, {
     ...options,
     adapters: [

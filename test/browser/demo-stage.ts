@@ -1,17 +1,17 @@
 import { type Gateway as Client, createGateway } from '../../client/src/gateway.ts';
 import { readDemoAutomations } from '../../demo/demo-automations.ts';
 import { startDemoOrchestrator } from '../../demo/demo-orchestrator.ts';
-import { type FarSide, farSide } from '../support/far-sides/far-side.ts';
 import { type Gateway, startGateway, testPassword, testPasswordHash } from '../support/gateway/start-gateway.ts';
 import type { Owner } from '../support/owner.ts';
 import { until } from '../support/until.ts';
+import { type Upstream, upstream } from '../support/upstreams/upstream.ts';
 
-/** A gateway with the automations of the demo and its orchestrator. lea approves changes of devices, as in the demo. */
+/** A gateway with the automations of the demo and its orchestrator. lea approves changes of devices, as in the demo; kim is a second admin. */
 export interface DemoStage {
   readonly gateway: Gateway;
   readonly admin: Client;
   /** Behind the adapter `Ticket system`. */
-  readonly far: FarSide;
+  readonly far: Upstream;
   /** `_id` of each automation by its name. */
   readonly automations: ReadonlyMap<string, string>;
   /** Runs an automation to its end: the id of the run. */
@@ -20,6 +20,8 @@ export interface DemoStage {
   renaming(device: string, hostname: string): Promise<string>;
   /** A run whose call left and got no answer: its id. */
   suspended(): Promise<string>;
+  /** Creates an automation of that name whose schedule cannot run, and waits for its first due time. */
+  skipped(name: string): Promise<void>;
 }
 
 const ticket = `
@@ -32,7 +34,7 @@ do:
 export async function demoStage(owner: Owner): Promise<DemoStage> {
   const orchestrator = await startDemoOrchestrator();
   owner.after(() => orchestrator.close());
-  const far = await farSide(owner);
+  const far = await upstream(owner);
   const gateway = await startGateway(owner, optionsOf(orchestrator.url, far.url));
   const admin = createGateway({ baseUrl: gateway.url, username: 'admin-user', password: testPassword });
   const automations = await fill(admin);
@@ -63,6 +65,14 @@ export async function demoStage(owner: Owner): Promise<DemoStage> {
       await until('the run is suspended', async () => (await admin.readRun({ path: { id: run } })).value.status === 'suspended');
       return run;
     },
+    async skipped(name) {
+      const data = { workflowId: 'demo.nightly-check-sync', workflowVersion: '2.0.0' };
+      const nextRunAt = new Date(Date.now() + 300).toISOString();
+      const { _id } = (await admin.createAutomation({ body: { name, nextRunAt, repeatInterval: '1 week', data } })).value;
+      await until('the due time is skipped', async () => {
+        return (await admin.readAutomation({ path: { id: _id } })).value.lastSkip !== undefined;
+      });
+    },
   };
 }
 
@@ -75,7 +85,10 @@ function optionsOf(orchestrator: string, far: string): NonNullable<Parameters<ty
       { name: 'Branch NSO', kind: 'nso', url: 'http://127.0.0.1:9', auth, health: { interval: '1s' } },
       { name: 'Ticket system', kind: 'rest', url: far, auth: { type: 'none' } },
     ],
-    users: [{ username: 'lea', passwordHash: testPasswordHash, roles: [], groups: ['noc-leads'] }],
+    users: [
+      { username: 'lea', passwordHash: testPasswordHash, roles: [], groups: ['noc-leads'] },
+      { username: 'kim', passwordHash: testPasswordHash, roles: ['admin'], groups: [] },
+    ],
     config: { approvals: [{ name: 'device-changes', when, approvers: { groups: ['noc-leads'] } }] },
     environment: { ORCHESTRATOR_PASSWORD: 'admin' },
   };
@@ -85,11 +98,12 @@ async function fill(admin: Client): Promise<ReadonlyMap<string, string>> {
   const own = {
     name: 'Open a ticket',
     workflow: ticket,
+    inner: [],
     data: { workflowId: 'demo.open-ticket', description: 'Opens a ticket for a change.' },
   };
   const ids = new Map<string, string>();
-  for (const { name, data, workflow } of [...(await readDemoAutomations()), own]) {
-    await admin.createWorkflow({ rawBody: workflow, contentType: 'application/yaml' });
+  for (const { name, data, workflow, inner } of [...(await readDemoAutomations()), own]) {
+    for (const rawBody of [...inner, workflow]) await admin.createWorkflow({ rawBody, contentType: 'application/yaml' });
     ids.set(name, (await admin.createAutomation({ body: { name, data } })).value._id);
   }
   return ids;

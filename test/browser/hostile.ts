@@ -48,5 +48,5 @@ export const hostileForm = {
   required: [hostile],
 };
 
-/** A far side that answers with a page. */
+/** An upstream that answers with a page. */
 export const hostilePage = `<!doctype html><title>x</title><body onload="document.title='owned'">${hostile}\u0007\u0000`;

@@ -1,11 +1,13 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { createLoginCookie } from '../../src/access/login-binding.ts';
-import { audience } from '../support/far-sides/identity-provider.ts';
-import { consoleClientId, type LoginProvider, loginProvider } from '../support/far-sides/login-provider.ts';
+import { createLoginCookie } from '../../src/access/issuers/login-binding.ts';
 import { type Gateway, startGateway } from '../support/gateway/start-gateway.ts';
 import { until } from '../support/until.ts';
+import { audience } from '../support/upstreams/identity-provider.ts';
+import { consoleClientId, type LoginProvider, loginProvider } from '../support/upstreams/login-provider.ts';
 import { axeFindings } from './axe.ts';
 import { noChromium, startChromium } from './chromium.ts';
 

@@ -4,6 +4,8 @@ import { type TestRole, testPassword } from '../support/gateway/start-gateway.ts
 export interface OpenOptions {
   /** Absent: the page is that of a caller without a session. */
   readonly role?: TestRole | undefined;
+  /** A user of the configuration with the password of tests, in place of `role`. */
+  readonly user?: string | undefined;
   readonly dark?: boolean;
   /** Pixels. */
   readonly width?: number;
@@ -12,7 +14,7 @@ export interface OpenOptions {
 
 /** A page of the console in a context of its own, after the login of that role, at an address below `/console`. */
 export async function openPage(browser: Browser, origin: string, path: string, options: OpenOptions = {}): Promise<Page> {
-  const { role, dark = false, width = 1280, height = 800 } = options;
+  const { role, user = role === undefined ? undefined : `${role}-user`, dark = false, width = 1280, height = 800 } = options;
   const context = await browser.newContext({
     colorScheme: dark ? 'dark' : 'light',
     viewport: { width, height },
@@ -25,13 +27,13 @@ export async function openPage(browser: Browser, origin: string, path: string, o
     Reflect.deleteProperty(Crypto.prototype, 'randomUUID');
     Reflect.deleteProperty(Navigator.prototype, 'clipboard');
   });
-  if (role !== undefined) await logIn(context, origin, role);
+  if (user !== undefined) await logIn(context, origin, user);
   return await openTab(context, `${origin}/console${path}`);
 }
 
-async function logIn(context: BrowserContext, origin: string, role: TestRole): Promise<void> {
+async function logIn(context: BrowserContext, origin: string, username: string): Promise<void> {
   const login = await context.request.post(`${origin}/login`, {
-    data: { username: `${role}-user`, password: testPassword },
+    data: { username, password: testPassword },
     headers: { Origin: origin },
   });
   if (!login.ok()) throw new Error(await login.text());

@@ -11,6 +11,8 @@ export interface Person {
   readonly write: (target: Locator, text: string) => Promise<void>;
   /** A radio button. */
   readonly pick: (target: Locator) => Promise<void>;
+  /** An option of a list, by the beginning of its text. */
+  readonly choose: (target: Locator, text: string) => Promise<void>;
   /** Waits for a text, and judges the page that has it: axe, the focus, the width. */
   readonly sees: (wanted: RegExp) => Promise<void>;
 }
@@ -20,11 +22,25 @@ export function personWithMouse(page: Page): Person {
     press: (target) => target.click(),
     write: (target, text) => target.fill(text),
     pick: (target) => target.check(),
+    async choose(target, text) {
+      const option = target.locator('option').filter({ hasText: text }).first();
+      await option.waitFor({ state: 'attached' });
+      await target.selectOption((await option.getAttribute('value')) ?? '');
+    },
   });
 }
 
+/** Opens a page by the navigation, which a narrow screen hides behind a button. */
+export async function goToPage({ page, press }: Person, title: string): Promise<void> {
+  const menu = page.getByRole('button', { name: 'Menu', exact: true });
+  const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: title, exact: true });
+  await page.locator('.console > header').waitFor();
+  if (await menu.isVisible()) await press(menu);
+  await press(link);
+}
+
 /** A page that was just opened has the focus nowhere; after the first action it never gets lost. */
-function judging(page: Page, acts: Pick<Person, 'press' | 'write' | 'pick'>): Person {
+function judging(page: Page, acts: Pick<Person, 'choose' | 'press' | 'write' | 'pick'>): Person {
   let hasActed = false;
   const noticed = <Given extends readonly unknown[]>(act: (...given: Given) => Promise<void>) => {
     return (...given: Given): Promise<void> => {
@@ -37,6 +53,7 @@ function judging(page: Page, acts: Pick<Person, 'press' | 'write' | 'pick'>): Pe
     press: noticed(acts.press),
     write: noticed(acts.write),
     pick: noticed(acts.pick),
+    choose: noticed(acts.choose),
     async sees(wanted) {
       await until(String(wanted), async () => wanted.test(await page.locator('main').innerText()));
       await until('nothing loads', async () => (await page.locator('.loading').count()) === 0);
@@ -68,6 +85,16 @@ export function personWithKeyboard(page: Page): Person {
       await reach(target);
       await page.keyboard.press('Control+A');
       await page.keyboard.type(text);
+    },
+    async choose(target, text) {
+      await target.locator('option').filter({ hasText: text }).first().waitFor({ state: 'attached' });
+      await reach(target);
+      const chosen = (): Promise<string> => target.evaluate((list: HTMLSelectElement) => list.selectedOptions[0]?.text ?? '');
+      await page.keyboard.press('Home');
+      for (let keys = 0; !(await chosen()).startsWith(text); keys += 1) {
+        assert.ok(keys < 50, `no arrow key reaches the option ${text}`);
+        await page.keyboard.press('ArrowDown');
+      }
     },
     async pick(target) {
       // Tab goes to the first button of a group, and the arrows to the others.

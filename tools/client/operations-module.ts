@@ -1,5 +1,9 @@
-import type { ApiOperation, OpenApiDocument } from '../../src/http/documentation/openapi-document.ts';
-import { operationsIn, type PlacedOperation } from '../../src/http/documentation/placed-operations.ts';
+import {
+  type ApiOperation,
+  type OpenApiDocument,
+  operationsIn,
+  type PlacedOperation,
+} from '../../src/http/documentation/openapi-document.ts';
 
 /** The text of operations.gen.ts: each operation as a value for the front, and as the type of its method. */
 export function operationsModule(document: OpenApiDocument): string {

@@ -1,19 +1,19 @@
-import { type FarRequest, type FarSide, farSide, jsonReply } from '../../test/support/far-sides/far-side.ts';
 import type { Owner } from '../../test/support/owner.ts';
+import { type FarRequest, jsonReply, type Upstream, upstream } from '../../test/support/upstreams/upstream.ts';
 
-/** The hosts that the kit calls: a far side on loopback answers for them. */
+/** The hosts that the kit calls: an upstream on loopback answers for them. */
 const hosts = ['https://petstore.swagger.io', 'https://httpbin.org'];
 
 /** A pet store with its OpenAPI 2.0 document, and a resource behind Basic authentication. */
-export async function startPetStore(owner: Owner): Promise<FarSide> {
-  const far = await farSide(owner);
+export async function startPetStore(owner: Owner): Promise<Upstream> {
+  const far = await upstream(owner);
   const document = JSON.stringify(swagger(far.authority));
   far.answer((request) => answerOf(request, document));
   return far;
 }
 
-/** The document with the address of the far side instead of each host of the kit. */
-export function redirected(definition: string, { url }: FarSide): string {
+/** The document with the address of the upstream instead of each host of the kit. */
+export function redirected(definition: string, { url }: Upstream): string {
   return hosts.reduce((text, host) => text.replaceAll(host, url), definition);
 }
 

@@ -7,7 +7,7 @@ const run = promisify(execFile);
 /** The last commit that was made before `npm run check` held this rule. */
 const lastFree = 'd7c7052ef205421a8b82ccc8be44936f937f2706';
 /** Characters: what `git log --oneline` shows in a terminal of 80 columns. */
-const longestSubject = 72;
+const maxSubjectLength = 72;
 
 /** Commits since the rule whose subject breaks it; none in a copy without history, such as an archive. */
 export async function commitProblems(): Promise<readonly { readonly commit: string; readonly problem: string }[]> {
@@ -22,7 +22,7 @@ export function subjectProblems(
   subject: string,
 ): readonly { readonly commit: string; readonly problem: string }[] {
   const problems = bannedWords({ line: 1, text: subject }).map(({ problem }) => problem);
-  if (subject.length > longestSubject)
-    problems.push(`a subject of ${subject.length} characters: say what changed in ${longestSubject}, and why in the body`);
+  if (subject.length > maxSubjectLength)
+    problems.push(`a subject of ${subject.length} characters: say what changed in ${maxSubjectLength}, and why in the body`);
   return problems.map((problem) => ({ commit, problem }));
 }

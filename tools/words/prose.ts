@@ -12,7 +12,7 @@ interface WordProblem {
 }
 
 /** Words in a sentence at most. */
-const longestSentence = 25;
+const maxSentenceLength = 25;
 
 /** Words that make a sentence hard to read in a second language, and what to write instead. */
 const banned: readonly (readonly [RegExp, string])[] = [
@@ -44,10 +44,10 @@ export function bannedWords({ line, text }: Prose): readonly WordProblem[] {
 function longSentences({ line, text }: Prose): readonly WordProblem[] {
   return sentencesOf(text).flatMap((sentence) => {
     const words = sentence.split(/\s+/u).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
-    if (words <= longestSentence) return [];
+    if (words <= maxSentenceLength) return [];
     const begin = sentence.split(/\s+/u).slice(0, 6).join(' ');
     return [
-      { line, problem: `a sentence of ${words} words ("${begin} …"): make two of it, at most ${longestSentence} words each` },
+      { line, problem: `a sentence of ${words} words ("${begin} …"): make two of it, at most ${maxSentenceLength} words each` },
     ];
   });
 }

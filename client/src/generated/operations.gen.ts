@@ -41,6 +41,8 @@ import type {
   ListAuditResponses,
   ListAutomationsData,
   ListAutomationsResponses,
+  ListBatchItemsData,
+  ListBatchItemsResponses,
   ListFormsData,
   ListFormsResponses,
   ListLoginIssuersData,
@@ -67,24 +69,44 @@ import type {
   PatchAutomationResponses,
   PreviewApprovalData,
   PreviewApprovalResponses,
+  PreviewAutomationData,
+  PreviewAutomationResponses,
   PreviewData,
   PreviewResponses,
+  PreviewTaskData,
+  PreviewTaskResponses,
   PutFormData,
   PutFormResponses,
   ReadApprovalData,
   ReadApprovalResponses,
+  ReadAuditBodyData,
+  ReadAuditBodyResponses,
   ReadAutomationData,
+  ReadAutomationHistoryData,
+  ReadAutomationHistoryResponses,
   ReadAutomationResponses,
+  ReadCallStatisticsData,
+  ReadCallStatisticsResponses,
   ReadFormData,
   ReadFormResponses,
   ReadRunData,
   ReadRunResponses,
+  ReadRunStatisticsData,
+  ReadRunStatisticsResponses,
+  ReadTaskData,
+  ReadTaskDataData,
+  ReadTaskDataResponses,
+  ReadTaskResponses,
   ReadWorkflowData,
+  ReadWorkflowLanguageData,
+  ReadWorkflowLanguageResponses,
   ReadWorkflowResponses,
   ReadyzData,
   ReadyzResponses,
   RejectApprovalData,
   RejectApprovalResponses,
+  ReleaseRunsData,
+  ReleaseRunsResponses,
   ReloadAdaptersData,
   ReloadAdaptersResponses,
   ReplaceAutomationData,
@@ -136,20 +158,27 @@ export const operations = {
   takeAutomation: { method: 'POST', path: '/automation_catalog/automations/{id}/take', roles: ['admin', 'engineering'] },
   importAutomations: { method: 'POST', path: '/automation_catalog/import', body: 'application/x-ndjson', roles: ['admin'] },
   exportAutomations: { method: 'GET', path: '/automation_catalog/export', roles: ['admin'] },
+  previewAutomation: { method: 'POST', path: '/automation_catalog/automations/preview', body: 'application/json', roles: ['admin', 'engineering'] },
+  readAutomationHistory: { method: 'GET', path: '/automation_catalog/automations/{id}/history', pages: 'cursor', roles: ['admin', 'other', 'readonly', 'apiread', 'engineering'] },
   createWorkflow: { method: 'POST', path: '/automation_catalog/workflows', body: 'application/json', roles: ['admin', 'engineering'] },
   listWorkflows: { method: 'GET', path: '/automation_catalog/workflows', pages: 'skip', roles: ['admin', 'other', 'readonly', 'apiread'] },
   checkWorkflow: { method: 'POST', path: '/automation_catalog/workflows/check', body: 'application/json', roles: ['admin', 'engineering'] },
   readWorkflow: { method: 'GET', path: '/automation_catalog/workflows/{id}', roles: ['admin', 'other', 'readonly', 'apiread', 'engineering'] },
   deleteWorkflow: { method: 'DELETE', path: '/automation_catalog/workflows/{id}', roles: ['admin', 'engineering'] },
   takeWorkflow: { method: 'POST', path: '/automation_catalog/workflows/{id}/take', roles: ['admin', 'engineering'] },
+  readWorkflowLanguage: { method: 'GET', path: '/automation_catalog/workflows/language', roles: 'callers' },
   listForms: { method: 'GET', path: '/automation_catalog/forms', pages: 'skip', roles: ['admin', 'other', 'readonly', 'apiread'] },
   readForm: { method: 'GET', path: '/automation_catalog/forms/{id}', roles: ['admin', 'other', 'readonly', 'apiread', 'engineering'] },
   putForm: { method: 'PUT', path: '/automation_catalog/forms/{id}', body: 'application/json', roles: ['admin', 'engineering'] },
   deleteForm: { method: 'DELETE', path: '/automation_catalog/forms/{id}', roles: ['admin', 'engineering'] },
   listRuns: { method: 'GET', path: '/runs', pages: 'cursor', roles: 'callers' },
   readRun: { method: 'GET', path: '/runs/{id}', roles: 'callers' },
-  listRunTasks: { method: 'GET', path: '/runs/{id}/tasks', pages: 'cursor', roles: 'callers' },
   listRunCalls: { method: 'GET', path: '/runs/{id}/calls', pages: 'cursor', roles: 'callers' },
+  listRunTasks: { method: 'GET', path: '/runs/{id}/tasks', pages: 'cursor', roles: 'callers' },
+  readTask: { method: 'GET', path: '/runs/{id}/tasks/{taskId}', roles: 'callers' },
+  readTaskData: { method: 'GET', path: '/runs/{id}/tasks/{taskId}/data', roles: 'callers' },
+  listBatchItems: { method: 'GET', path: '/runs/{id}/tasks/{taskId}/items', pages: 'cursor', roles: 'callers' },
+  previewTask: { method: 'POST', path: '/runs/{id}/tasks/{taskId}/preview', body: 'application/json', roles: 'callers' },
   runAutomation: { method: 'POST', path: '/automation_catalog/automations/{id}/run', body: 'application/json', roles: 'callers' },
   cancelRun: { method: 'POST', path: '/runs/{id}/cancel', roles: 'callers' },
   suspendRun: { method: 'POST', path: '/runs/{id}/suspend', roles: 'callers' },
@@ -159,6 +188,7 @@ export const operations = {
   followRun: { method: 'GET', path: '/runs/{id}/events', follows: true, roles: 'callers' },
   followEvents: { method: 'GET', path: '/events', follows: true, roles: 'callers' },
   sendEvents: { method: 'POST', path: '/events', body: 'application/cloudevents+json', roles: ['admin', 'engineering'] },
+  releaseRuns: { method: 'POST', path: '/runs/release', body: 'application/json', roles: ['admin'] },
   listApprovals: { method: 'GET', path: '/approvals', pages: 'cursor', roles: 'callers' },
   readApproval: { method: 'GET', path: '/approvals/{id}', roles: 'callers' },
   grantApproval: { method: 'POST', path: '/approvals/{id}/grant', body: 'application/json', roles: 'callers' },
@@ -172,7 +202,10 @@ export const operations = {
   listLoginIssuers: { method: 'GET', path: '/login/issuers', roles: 'everyone' },
   explainAccess: { method: 'POST', path: '/access/explain', body: 'application/json', roles: ['admin'] },
   listAudit: { method: 'GET', path: '/audit', pages: 'cursor', roles: ['admin'] },
+  readAuditBody: { method: 'GET', path: '/audit/{id}/body', roles: ['admin'] },
   verifyAudit: { method: 'POST', path: '/audit/verify', body: 'application/json', roles: ['admin'] },
+  readRunStatistics: { method: 'GET', path: '/statistics/runs', roles: 'callers' },
+  readCallStatistics: { method: 'GET', path: '/statistics/calls', roles: ['admin', 'readonly', 'apiread'] },
   healthz: { method: 'GET', path: '/healthz', roles: 'everyone' },
   readyz: { method: 'GET', path: '/readyz', roles: 'everyone' },
   metrics: { method: 'GET', path: '/metrics', roles: ['admin', 'readonly', 'apiread'] },
@@ -189,7 +222,7 @@ export interface Operations {
   /**
    * Send a REST call and return its reply
    *
-   * Any status of the far side is a success: the gateway replies 200 and has that status in `X-Upstream-Status`. Only a missing HTTP reply is an error.
+   * Any status of the upstream is a success: the gateway replies 200 and has that status in `X-Upstream-Status`. Only a missing HTTP reply is an error.
    *
    * The outbound policy decides on every address before the gateway connects to it; by default only public addresses are allowed. The gateway follows up to `outbound.redirects` redirects (default five). Where a redirect changes the origin, it drops `user`, `password` and all your headers but `Accept…`, `Content-Type`, `User-Agent` and `traceparent`. A call is never sent twice.
    *
@@ -311,21 +344,37 @@ export interface Operations {
    */
   takeAutomation(options: CallOptions<TakeAutomationData>): Promise<Reply<TakeAutomationResponses[keyof TakeAutomationResponses]>>;
   /**
-   * Import automations (NDJSON)
+   * Import automations, forms and workflows (NDJSON)
    *
-   * Imports all documents or none. Every field is kept as given, but for those that say who answers for the automation: the importer answers for what a line changes. A document replaces the one with the same `_id`; without an `_id` it gets one. It has at most 20,000 documents and 64 MiB, and the gateway checks all of it before any change. Four imports run at a time; others wait for ten seconds. The reply names each problem as `/LINE/field` (the first ten thousand).
+   * Imports all documents or none, and judges the right to each like that to a single write. Every field is kept as given, but for those that say who answers for a document: the importer answers for what a line changes. An automation replaces the one with the same `_id`, and a form the one with the same id; an automation without an `_id` gets one. A version of a workflow never changes. The lines may name each other. It has at most 20,000 documents and 64 MiB, and the gateway checks all of it before any change. Four imports run at a time; others wait for ten seconds. The reply names each problem as `/LINE/field` (the first ten thousand).
    *
    * For the role admin.
    */
   importAutomations(options: CallOptions<ImportAutomationsData>): Promise<Reply<ImportAutomationsResponses[keyof ImportAutomationsResponses]>>;
   /**
-   * Export every automation (NDJSON)
+   * Export the catalogue (NDJSON)
    *
-   * A snapshot of the catalogue, sorted by name, with one document on each line: the format of the import. An aborted export has no end of the transfer coding; HTTP clients report that as an error. Two exports run at a time.
+   * A snapshot of the catalogue, with one document on each line: the format of the import. The forms come first, in the order of their ids, then the workflows with all their versions, and then the automations by name. An aborted export has no end of the transfer coding; HTTP clients report that as an error. Two exports run at a time.
    *
    * For the role admin.
    */
   exportAutomations(options?: CallOptions<ExportAutomationsData>): Promise<Reply<ExportAutomationsResponses[keyof ExportAutomationsResponses]>>;
+  /**
+   * See what an automation would do, and store nothing
+   *
+   * Takes the body of `createAutomation`. `errors` are the reasons for which that would refuse it, and `warnings` those for which its schedule can begin no run. `next` has the first five times by its schedule; they are there with errors too, where the schedule itself is valid.
+   *
+   * For callers with one of the roles admin, engineering.
+   */
+  previewAutomation(options: CallOptions<PreviewAutomationData>): Promise<Reply<PreviewAutomationResponses[keyof PreviewAutomationResponses]>>;
+  /**
+   * Read what people changed of an automation, the newest first
+   *
+   * For those who may read the automation. A write that changes no value has no entry, and neither has what a schedule does by itself. `document` is as it was after the change, or before the deletion. Of a deleted automation for admins alone, for `audit.retention`. What an automation with the same `_id` was before a deletion is also for admins alone.
+   *
+   * For callers with one of the roles admin, other, readonly, apiread, engineering.
+   */
+  readAutomationHistory(options: CallOptions<ReadAutomationHistoryData>): Promise<Reply<ReadAutomationHistoryResponses[keyof ReadAutomationHistoryResponses]>>;
   /**
    * Store a version of a workflow
    *
@@ -375,6 +424,14 @@ export interface Operations {
    */
   takeWorkflow(options: CallOptions<TakeWorkflowData>): Promise<Reply<TakeWorkflowResponses[keyof TakeWorkflowResponses]>>;
   /**
+   * Read the language of workflow documents
+   *
+   * What the gateway knows of documents, from the tables that its checks use: for editors. Members are paths with dots, such as `catch.retry.delay`; `*` is a name that the author chooses.
+   *
+   * For every authenticated caller, with any role.
+   */
+  readWorkflowLanguage(options?: CallOptions<ReadWorkflowLanguageData>): Promise<Reply<ReadWorkflowLanguageResponses[keyof ReadWorkflowLanguageResponses]>>;
+  /**
    * List the forms by id
    *
    * The options have the forms of the listing of automations.
@@ -421,14 +478,6 @@ export interface Operations {
    */
   readRun(options: CallOptions<ReadRunData>): Promise<Reply<ReadRunResponses[keyof ReadRunResponses]>>;
   /**
-   * List the tasks of a run in the order of their begin
-   *
-   * Each turn of a loop and each attempt of a task is an entry of its own. A task that is under way has no `end`.
-   *
-   * For every authenticated caller, with any role.
-   */
-  listRunTasks(options: CallOptions<ListRunTasksData>): Promise<Reply<ListRunTasksResponses[keyof ListRunTasksResponses]>>;
-  /**
    * List the calls that the tasks of a run made, the oldest first
    *
    * From the audit log: the request as it left, and what came of it. A call that may change something is on record before it leaves, and without an `outcome` while it is in flight. Any other call is on record within a second after its end. Bodies are not kept. A page may have fewer calls than its limit, or none, and still a `cursor`: one request reads 20,000 records at most.
@@ -437,9 +486,47 @@ export interface Operations {
    */
   listRunCalls(options: CallOptions<ListRunCallsData>): Promise<Reply<ListRunCallsResponses[keyof ListRunCallsResponses]>>;
   /**
+   * List the tasks of a run in the order of their begin
+   *
+   * Each turn of a loop and each attempt of a task is an entry of its own. A task that is under way has no `end`. With a filter, a page may have fewer tasks than its limit, or none, and still a `cursor`.
+   *
+   * For every authenticated caller, with any role.
+   */
+  listRunTasks(options: CallOptions<ListRunTasksData>): Promise<Reply<ListRunTasksResponses[keyof ListRunTasksResponses]>>;
+  /**
+   * Read a task of a run
+   *
+   * For every authenticated caller, with any role.
+   */
+  readTask(options: CallOptions<ReadTaskData>): Promise<Reply<ReadTaskResponses[keyof ReadTaskResponses]>>;
+  /**
+   * Read what a task got and gave
+   *
+   * For who started the run, the authors of its automation, those who may write its workflow, the role admin, and a right to this operation. `***` is in place of credentials: headers, members `password` and `authentication`, fields of a form with the format `password`, and secrets of the workflow.
+   *
+   * For every authenticated caller, with any role.
+   */
+  readTaskData(options: CallOptions<ReadTaskDataData>): Promise<Reply<ReadTaskDataResponses[keyof ReadTaskDataResponses]>>;
+  /**
+   * List the items of a batch
+   *
+   * Of a task `call: batch`, each item by its index, and what became of it. For those who see the tasks of the run. With a filter, a page may have fewer items than its limit, or none, and still a `cursor`.
+   *
+   * For every authenticated caller, with any role.
+   */
+  listBatchItems(options: CallOptions<ListBatchItemsData>): Promise<Reply<ListBatchItemsResponses[keyof ListBatchItemsResponses]>>;
+  /**
+   * Ask the orchestrator what a call with an unknown outcome would change now
+   *
+   * For those who may decide about the call. The preview is taken afresh, in the name of the run. It changes nothing at the orchestrator, and the rate limit of the caller counts it. An empty one means that the orchestrator has the change already. With `adapters[].stamp` the reply says whether there is a rollback file with the label of the call.
+   *
+   * For every authenticated caller, with any role.
+   */
+  previewTask(options: CallOptions<PreviewTaskData>): Promise<Reply<PreviewTaskResponses[keyof PreviewTaskResponses]>>;
+  /**
    * Run an automation
    *
-   * Starts the newest release of the workflow that the automation names, or `version`, which those who may write the workflow choose. For the roles that may change the automation, and for the members of its `gbac.write` groups in any role. The input has to satisfy the form of the automation and the input schema of the workflow.
+   * Starts the newest release of the workflow that the automation names, or `version`, which those who may write the workflow choose. With `notBefore` its changes wait for that time. For the roles that may change the automation, and for the members of its `gbac.write` groups in any role. The input has to satisfy the form of the automation and the input schema of the workflow.
    *
    * For every authenticated caller, with any role.
    */
@@ -463,7 +550,7 @@ export interface Operations {
   /**
    * Resume a suspended run, or decide about a call whose outcome is unknown
    *
-   * Without a body: for those who may run its automation. A run that is suspended because the outcome of a call is unknown needs a decision instead, as decideRun takes it; who sends it here needs the rights to both. The reply comes once the run has taken the change, or after 5 seconds with the run as it is then; it takes the change later.
+   * Without a body, or with a `reason` alone: for those who may run its automation. A run that is suspended because the outcome of a call is unknown needs a decision instead, as decideRun takes it; who sends it here needs the rights to both. The reply comes once the run has taken the change, or after 5 seconds with the run as it is then; it takes the change later.
    *
    * For every authenticated caller, with any role.
    */
@@ -471,7 +558,7 @@ export interface Operations {
   /**
    * Decide about a call whose outcome is unknown
    *
-   * A run is suspended where the outcome of a call is unknown, until somebody says what became of it. A second decision about a call is 409. The reply comes once the run has taken the change, or after 5 seconds with the run as it is then; it takes the change later.
+   * A run is suspended where the outcome of a call is unknown, until somebody says what became of it. A second decision about a call is 409. With `items`, one decision is for several items of a batch of the run, and on record for each. The reply comes once the run has taken the change, or after 5 seconds with the run as it is then; it takes the change later.
    *
    * For the role admin.
    */
@@ -479,7 +566,7 @@ export interface Operations {
   /**
    * Start a new run like this one
    *
-   * Without a body with the same input and version. The new run belongs to the caller, and everybody involved in this one is involved in it. For those who may run the automation, of outermost runs alone. A version that a new run would not take is for those who may write the workflow. The input is judged again.
+   * Without a body with the same input and version. The new run belongs to the caller, and everybody involved in this one is involved in it. For those who may run the automation, of outermost runs alone. A version that a new run would not take is for those who may write the workflow. The input is judged again. With `items` the run repeats what is left of batches, and an item is repeated by one run alone. A batch that had not begun runs whole. Tasks outside of batches run again, as `warnings` says.
    *
    * For every authenticated caller, with any role.
    */
@@ -508,6 +595,14 @@ export interface Operations {
    * For callers with one of the roles admin, engineering.
    */
   sendEvents(options: CallOptions<SendEventsData>): Promise<Reply<SendEventsResponses[keyof SendEventsResponses]>>;
+  /**
+   * Let runs go on that were under way when the store lost commits
+   *
+   * After an asynchronous failover PostgreSQL may have less than it acknowledged. The gateway that notices it suspends every run that is under way (`suspendedBy` is `store-loss`). Look at the upstreams first. Of each run, the first call that may change something and has no outcome on record is not made: its outcome is unknown, and people decide about it.
+   *
+   * For the role admin.
+   */
+  releaseRuns(options: CallOptions<ReleaseRunsData>): Promise<Reply<ReleaseRunsResponses[keyof ReleaseRunsResponses]>>;
   /**
    * List approvals, the newest first
    *
@@ -603,11 +698,19 @@ export interface Operations {
   /**
    * List the audit log: who did what, with the outcome, newest first
    *
-   * A state-changing call without an `outcome` is in flight. Its outcome becomes `unknown` once its gateway has ended or its time limit has passed. A page may have fewer records than its limit, or none, and still a `cursor`: one request reads 20,000 records at most.
+   * A state-changing call without an `outcome` is in flight. Its outcome becomes `unknown` once its gateway has ended or its time limit has passed. A page may have fewer records than its limit, or none, and still a `cursor`. One request looks at 260,000 records at most, reads 20,000 of them, and begins no further part after 0.6 s.
    *
    * For the role admin.
    */
   listAudit(options?: CallOptions<ListAuditData>): Promise<Reply<ListAuditResponses[keyof ListAuditResponses]>>;
+  /**
+   * Read what a change sent
+   *
+   * The gateway keeps the body of each change that leaves (`audit.bodies`): with placeholders in place of the secrets of workflows, and with `***` for credentials and for members that `audit.mask` names. Compare `sha256` with `bodySha256` of the record.
+   *
+   * For the role admin.
+   */
+  readAuditBody(options: CallOptions<ReadAuditBodyData>): Promise<Reply<ReadAuditBodyResponses[keyof ReadAuditBodyResponses]>>;
   /**
    * Verify that the audit log was not tampered with
    *
@@ -617,6 +720,22 @@ export interface Operations {
    */
   verifyAudit(options?: CallOptions<VerifyAuditData>): Promise<Reply<VerifyAuditResponses[keyof VerifyAuditResponses]>>;
   /**
+   * Count the runs that ended, by time
+   *
+   * Of automations that the caller may see, without runs that other runs began; those of deleted automations are for admins alone. A run counts when it ends, with the time since its first task. Runs that ended before the gateway kept statistics are not counted, nor those that are older than `automations.retention`.
+   *
+   * For every authenticated caller, with any role.
+   */
+  readRunStatistics(options?: CallOptions<ReadRunStatisticsData>): Promise<Reply<ReadRunStatisticsResponses[keyof ReadRunStatisticsResponses]>>;
+  /**
+   * Count the calls that ended, by time
+   *
+   * The calls of callers and of runs, by their `outcome` in the audit log, with the time that the gateway took for them. A call counts when its end is on record; one whose gateway was killed is not counted. Previews are no calls. Those that are older than `audit.retention` are not counted.
+   *
+   * For callers with one of the roles admin, readonly, apiread.
+   */
+  readCallStatistics(options?: CallOptions<ReadCallStatisticsData>): Promise<Reply<ReadCallStatisticsResponses[keyof ReadCallStatisticsResponses]>>;
+  /**
    * Check whether the process is alive
    *
    * Open to everyone, without credentials.
@@ -625,7 +744,7 @@ export interface Operations {
   /**
    * Check whether the gateway can take calls: the store is reachable
    *
-   * The reply counts the adapter instances by state (see `GET /adapters`). It is 200 even if an orchestrator is offline, so that the gateway stays in service. `runs` counts the runs of all gateways that have not ended, by state. A suspended run holds up the schedule of its automation until people resume or cancel it. `runs` is absent while the store does not count them in time.
+   * The reply counts the adapter instances by state (see `GET /adapters`). It is 200 even if an orchestrator is offline, so that the gateway stays in service. It is 503 while the store does not answer, and while a PostgreSQL takes no writes. `runs` counts the runs of all gateways that have not ended, by state. A suspended run holds up the schedule of its automation until people resume or cancel it. `store.lost` is there from the loss of commits until `POST /runs/release`. `runs` is absent while the store does not count them in time.
    *
    * Open to everyone, without credentials.
    */
@@ -664,16 +783,20 @@ export interface Operations {
 export interface Pages {
   /** The entries of `listAutomations`. */
   listAutomations(options?: CallOptions<ListAutomationsData>): AsyncIterable<ListAutomationsResponses[200]['list'][number]>;
+  /** The entries of `readAutomationHistory`. */
+  readAutomationHistory(options: CallOptions<ReadAutomationHistoryData>): AsyncIterable<ReadAutomationHistoryResponses[200]['list'][number]>;
   /** The entries of `listWorkflows`. */
   listWorkflows(options?: CallOptions<ListWorkflowsData>): AsyncIterable<ListWorkflowsResponses[200]['list'][number]>;
   /** The entries of `listForms`. */
   listForms(options?: CallOptions<ListFormsData>): AsyncIterable<ListFormsResponses[200]['list'][number]>;
   /** The entries of `listRuns`. */
   listRuns(options?: CallOptions<ListRunsData>): AsyncIterable<ListRunsResponses[200]['list'][number]>;
-  /** The entries of `listRunTasks`. */
-  listRunTasks(options: CallOptions<ListRunTasksData>): AsyncIterable<ListRunTasksResponses[200]['list'][number]>;
   /** The entries of `listRunCalls`. */
   listRunCalls(options: CallOptions<ListRunCallsData>): AsyncIterable<ListRunCallsResponses[200]['list'][number]>;
+  /** The entries of `listRunTasks`. */
+  listRunTasks(options: CallOptions<ListRunTasksData>): AsyncIterable<ListRunTasksResponses[200]['list'][number]>;
+  /** The entries of `listBatchItems`. */
+  listBatchItems(options: CallOptions<ListBatchItemsData>): AsyncIterable<ListBatchItemsResponses[200]['list'][number]>;
   /** The entries of `listApprovals`. */
   listApprovals(options?: CallOptions<ListApprovalsData>): AsyncIterable<ListApprovalsResponses[200]['list'][number]>;
   /** The entries of `listNotifications`. */

@@ -18,6 +18,7 @@ export type AccessAnswer = {
      * The same in sentences.
      */
     reason: string;
+    actsAs?: OrchestratorIdentity;
     /**
      * With `workflow`: its problems, or the calls for which a right is missing.
      */
@@ -52,7 +53,7 @@ export type AccessQuestion = {
      */
     adapter?: string;
     /**
-     * Method at the far side.
+     * Method at the upstream.
      */
     method?: 'DELETE' | 'GET' | 'PATCH' | 'POST' | 'PUT';
     /**
@@ -87,6 +88,7 @@ export type Adapter = {
      */
     since: string;
     lastError?: AdapterError;
+    asCallers?: AdapterAsCallers;
     urls: Array<AdapterUrl>;
     concurrency: number;
     queue: number;
@@ -102,6 +104,13 @@ export type Adapter = {
      * Whether calls go through a proxy.
      */
     proxy: boolean;
+};
+
+export type AdapterAsCallers = {
+    /**
+     * False: without `auth.service` there are no probes, no previews and no stamps, and only calls show the state.
+     */
+    probes: boolean;
 };
 
 export type AdapterCounts = {
@@ -157,6 +166,10 @@ export type AdapterUrl = {
     breaker: 'closed' | 'open' | 'half-open';
     inFlight: number;
     waiting: number;
+    /**
+     * With `auth: caller`: people that the access rules of the orchestrator put into groups. They have these groups in every call. Take them out there.
+     */
+    namedPeople?: Array<string>;
     lastError?: AdapterError;
 };
 
@@ -164,6 +177,14 @@ export type AdapterUrlTest = {
     url: string;
     ok: boolean;
     steps: Array<AdapterTestStep>;
+};
+
+/**
+ * Of a call over MCP: the program of the client, as it names itself.
+ */
+export type AgentClient = {
+    name: string;
+    version?: string;
 };
 
 export type Approval = {
@@ -190,9 +211,10 @@ export type Approval = {
      * `X-Reason` of the call.
      */
     reason?: string;
+    client?: AgentClient;
     createdAt: string;
     /**
-     * From then on it can be neither granted nor used.
+     * From then on it can be neither granted nor used. Of one for a batch that was used: a day after the first use.
      */
     expires: string;
     /**
@@ -219,6 +241,7 @@ export type Approval = {
      * The question of a task `call: approval`.
      */
     message?: string;
+    batch?: ApprovalBatch;
     call?: ApprovalCall;
     /**
      * All of them have to be satisfied.
@@ -234,6 +257,28 @@ export type Approval = {
      * The id of the audit record of the call that was made.
      */
     usedBy?: string;
+};
+
+/**
+ * The rule has `covers: batch`: it is one decision for the calls of all items at this task, of which `call` is the first one.
+ */
+export type ApprovalBatch = {
+    /**
+     * The run with the batch, for those who may open it.
+     */
+    run?: string;
+    /**
+     * How many items the batch has.
+     */
+    items: number;
+    /**
+     * All items. A list of approvals leaves them out.
+     */
+    list?: Array<ApprovalItem>;
+    /**
+     * There are more items than fit into the reply.
+     */
+    truncated?: boolean;
 };
 
 export type ApprovalCall = {
@@ -270,6 +315,10 @@ export type ApprovalCall = {
      */
     repeatable?: boolean;
     /**
+     * The gateway adds a label and a comment to the commit (`adapters[].stamp`), which are not shown. Not in lists.
+     */
+    stamped?: boolean;
+    /**
      * True: `***` is in place of secrets of the workflow.
      */
     redacted: boolean;
@@ -286,6 +335,14 @@ export type ApprovalDecision = {
     reason: string;
     rules: Array<string>;
     withdrawn?: ApprovalWithdrawal;
+};
+
+export type ApprovalItem = {
+    index: number;
+    /**
+     * JSON text.
+     */
+    item: string;
 };
 
 export type ApprovalObstacle = {
@@ -360,6 +417,18 @@ export type Approvers = {
     groups: Array<string>;
 };
 
+export type AuditBody = {
+    /**
+     * As it was sent, but masked: JSON, XML, a form or another text.
+     */
+    body: string;
+    /**
+     * SHA-256 of the whole masked text, in hexadecimal digits.
+     */
+    sha256: string;
+    truncated?: boolean;
+};
+
 export type AuditCheckpoint = {
     chain: string;
     seq: number;
@@ -375,8 +444,22 @@ export type AuditCheckpoint = {
     time?: string;
 };
 
+export type AuditLoss = {
+    chain: string;
+    from: number;
+    to: number;
+};
+
+export type AuditLossStatement = {
+    lost: AuditLoss;
+    signature: string;
+};
+
 export type AuditPage = {
     list: Array<AuditRecord>;
+    /**
+     * There may be more: `cursor` of the next page.
+     */
     cursor?: string;
 };
 
@@ -389,7 +472,7 @@ export type AuditRecord = {
      * Of a state-changing call: before it left; of all else: when it had ended.
      */
     time: string;
-    event: 'request' | 'start' | 'end' | 'configuration' | 'dropped' | 'skipped' | 'expired' | 'withdrawn';
+    event: 'request' | 'start' | 'end' | 'configuration' | 'dropped' | 'skipped' | 'expired' | 'withdrawn' | 'decided' | 'lost';
     requestId?: string;
     traceId?: string;
     principal?: string;
@@ -419,6 +502,8 @@ export type AuditRecord = {
     workflow?: RecordedWorkflow;
     run?: ChangedRun;
     via?: RecordedRun;
+    client?: AgentClient;
+    actsAs?: RecordedIdentity;
     /**
      * The writer of the workflow says that the call changes nothing: the run may repeat it.
      */
@@ -427,6 +512,19 @@ export type AuditRecord = {
      * Of a call that asked the orchestrator for a dry run: the format. It was sent as a dry run alone.
      */
     preview?: 'native' | 'cli' | 'xml';
+    /**
+     * The devices that the change names: after `device=` in its path, and those of its preview.
+     */
+    devices?: Array<string>;
+    /**
+     * SHA-256 of the text that the change sent, as `GET /audit/:id/body` shows it, but whole.
+     */
+    bodySha256?: string;
+    /**
+     * The same of the beginning that the log keeps, where the text was too long to be kept whole.
+     */
+    keptSha256?: string;
+    stamp?: RecordedStamp;
     form?: RecordedForm;
     approval?: RecordedApproval;
     /**
@@ -455,6 +553,7 @@ export type AuditRecord = {
     bytesSent?: number;
     bytesReceived?: number;
     durationMs?: number;
+    lost?: LostEntries;
     /**
      * Of an event: what happened; of a 401 or 403: the sentence of the reply.
      */
@@ -481,6 +580,10 @@ export type AuditVerification = {
      */
     problems: Array<string>;
     /**
+     * Records that the store lost with commits, as a gateway noticed: the numbers of the first and the last entry. They are no problem.
+     */
+    lost: Array<AuditLoss>;
+    /**
      * The log goes on: `cursor` of the next part.
      */
     cursor?: string;
@@ -492,23 +595,23 @@ export type AuditVerificationRequest = {
      */
     cursor?: string;
     /**
-     * Checkpoints that were kept elsewhere: lines of `audit.checkpointFile`. Each has to be sent once.
+     * What was kept elsewhere: lines of `audit.checkpointFile`, checkpoints and what a gateway says that the store lost. Each has to be sent once, all of them with one request.
      */
-    checkpoints?: Array<AuditCheckpoint>;
+    checkpoints?: Array<AuditCheckpoint | AuditLossStatement>;
 };
 
 export type Automation = {
     /**
-     * Identifier of the automation.
+     * Identifier: 24 hexadecimal digits. An import may bring its own, 1 to 128 characters of `A-Z a-z 0-9 . _ -`.
      */
     _id: string;
     /**
-     * Name of the automation; no two have the same.
+     * 1 to 256 characters, unique in the catalogue; compared exactly.
      */
     name: string;
     data?: AutomationData;
     /**
-     * Who changed it last; set by the gateway.
+     * Who changed it last; the ETag does not cover it.
      */
     lastModifiedBy?: string;
     /**
@@ -526,42 +629,52 @@ export type Automation = {
     lastSkip?: AutomationSkip;
 };
 
+export type AutomationChange = {
+    at: string;
+    /**
+     * The name of the person; empty: a command on the store made the change.
+     */
+    principal: string;
+    change: 'created' | 'changed' | 'deleted' | 'imported' | 'taken';
+    document: Automation;
+};
+
 export type AutomationData = {
     gbac?: AutomationGroups;
     /**
-     * When it was last changed; set by the gateway.
+     * When it was last changed.
      */
     lastUpdated?: string;
     /**
-     * What `repeatInterval` counts from; set by the gateway.
+     * What `repeatInterval` counts from; the ETag does not cover it.
      */
     scheduleFrom?: string;
     /**
-     * Who changed last what it runs; read-only.
+     * Who changed last what it runs; the ETag does not cover it.
      */
     owner?: string;
     /**
-     * Who changed its schedule last; read-only.
+     * Who changed its schedule last; the ETag does not cover it.
      */
     scheduledBy?: string;
     /**
-     * Description of the automation.
+     * Free text.
      */
     description?: string;
     /**
-     * Identifier of the workflow that it runs.
+     * The workflow that it runs, up to 256 characters.
      */
     workflowId?: string;
     /**
-     * Version of the workflow that it runs; absent: the newest release at each start.
+     * The version of the workflow that it runs; absent: the newest release at each start.
      */
     workflowVersion?: string;
     /**
-     * Identifier of the form that it uses.
+     * The form that it uses, up to 256 characters.
      */
     formId?: string;
     /**
-     * Time zone of its schedule, a name of the IANA database; absent: UTC.
+     * Time zone of its schedule, a name of the IANA database such as `Europe/Berlin`; absent: UTC.
      */
     timeZone?: string;
     /**
@@ -569,7 +682,7 @@ export type AutomationData = {
      */
     cron?: string;
     /**
-     * Input of scheduled runs, of at most 262144 bytes as JSON text.
+     * The input of scheduled runs, up to 256 KiB of JSON and 10,000 values; numbers keep their digits.
      */
     input?: {
         [key: string]: unknown;
@@ -578,17 +691,25 @@ export type AutomationData = {
 
 export type AutomationGroups = {
     /**
-     * Groups with write access; empty or absent: every role that may write.
+     * Groups that may read and write it; empty or absent: every role that may write.
      */
     write?: Array<string>;
     /**
-     * Groups with read access; empty or absent: every role that may list.
+     * Groups that may read it; empty or absent: every role that may list.
      */
     read?: Array<string>;
 };
 
+export type AutomationHistory = {
+    list: Array<AutomationChange>;
+    /**
+     * There may be more: `cursor` of the next page.
+     */
+    cursor?: string;
+};
+
 export type AutomationList = {
-    list: Array<Automation>;
+    list: Array<ListedAutomation>;
     total: number;
     skip: number;
     limit: number;
@@ -600,7 +721,7 @@ export type AutomationPatch = {
      */
     _id?: unknown;
     /**
-     * Name of the automation; no two have the same.
+     * 1 to 256 characters, unique in the catalogue; compared exactly.
      */
     name?: string;
     data?: AutomationPatchData | null;
@@ -612,6 +733,10 @@ export type AutomationPatch = {
      * Set by the gateway; a value in the request is ignored.
      */
     lastSkip?: unknown;
+    /**
+     * Set by the gateway; a value in the request is ignored.
+     */
+    lastRuns?: unknown;
     /**
      * Set by the gateway; a value in the request is ignored.
      */
@@ -655,11 +780,20 @@ export type AutomationPatchGroups = {
     read?: Array<string> | null;
 };
 
+export type AutomationPreview = {
+    errors: Array<AutomationWarning>;
+    warnings: Array<AutomationWarning>;
+    next: Array<string>;
+};
+
 export type AutomationSkip = {
     /**
-     * The due time.
+     * The last due time that began no run. The ETag does not cover `lastSkip`, and an export leaves it out.
      */
     due: string;
+    /**
+     * Why it began none.
+     */
     code: 'running' | 'suspended' | 'workflow-missing' | 'input-invalid' | 'delegation-lost' | 'person-not-seen' | 'person-gone' | 'quota-reached';
     /**
      * The same in a sentence.
@@ -675,8 +809,78 @@ export type AutomationWarning = {
     detail: string;
 };
 
+export type BatchItem = {
+    /**
+     * Its place in the `items` of the task, from 0.
+     */
+    index: number;
+    /**
+     * The run for it, once that has begun.
+     */
+    run?: string;
+    /**
+     * Of its run; `unknown` where people have to decide about a call of it; `notStarted` where it has no run.
+     */
+    status: 'notStarted' | 'pending' | 'running' | 'waiting' | 'suspended' | 'unknown' | 'cancelled' | 'faulted' | 'completed';
+    /**
+     * As the expression gave it, without credentials.
+     */
+    item: unknown;
+    /**
+     * Of an item that is completed.
+     */
+    output?: unknown;
+    /**
+     * Of an item that failed.
+     */
+    error?: unknown;
+    /**
+     * `output` or `error` has more than 4 KiB, and is a text with the beginning of its JSON.
+     */
+    truncated?: boolean;
+};
+
+export type BatchItemPage = {
+    list: Array<BatchItem>;
+    /**
+     * There may be more: `cursor` of the next page.
+     */
+    cursor?: string;
+};
+
+export type CallStatistics = {
+    list: Array<CallStep>;
+};
+
+export type CallStep = {
+    /**
+     * When the step begins, with the offset of the time zone.
+     */
+    at: string;
+    counts: CallStepCounts;
+    /**
+     * Milliseconds that the shorter half took at most, within 10 %.
+     */
+    p50?: number;
+    /**
+     * The same of 95 in 100.
+     */
+    p95?: number;
+    /**
+     * Milliseconds of the longest.
+     */
+    max?: number;
+};
+
+export type CallStepCounts = {
+    ok?: number;
+    refused?: number;
+    failed?: number;
+    unknown?: number;
+};
+
 /**
- * The run that the request started, or changed; `name` is that of its automation.
+ * The run that the request started or changed, or whose approval it decided; `name` is that of its automation.
  */
 export type ChangedRun = {
     _id: string;
@@ -764,7 +968,7 @@ export type GivenAutomation = {
      */
     _id?: unknown;
     /**
-     * Name of the automation; no two have the same.
+     * 1 to 256 characters, unique in the catalogue; compared exactly.
      */
     name: string;
     data?: GivenAutomationData;
@@ -776,6 +980,10 @@ export type GivenAutomation = {
      * Set by the gateway; a value in the request is ignored.
      */
     lastSkip?: unknown;
+    /**
+     * Set by the gateway; a value in the request is ignored.
+     */
+    lastRuns?: unknown;
     /**
      * Set by the gateway; a value in the request is ignored.
      */
@@ -813,23 +1021,23 @@ export type GivenAutomationData = {
      */
     scheduledBy?: unknown;
     /**
-     * Description of the automation.
+     * Free text.
      */
     description?: string;
     /**
-     * Identifier of the workflow that it runs.
+     * The workflow that it runs, up to 256 characters.
      */
     workflowId?: string;
     /**
-     * Version of the workflow that it runs; absent: the newest release at each start.
+     * The version of the workflow that it runs; absent: the newest release at each start.
      */
     workflowVersion?: string;
     /**
-     * Identifier of the form that it uses.
+     * The form that it uses, up to 256 characters.
      */
     formId?: string;
     /**
-     * Time zone of its schedule, a name of the IANA database; absent: UTC.
+     * Time zone of its schedule, a name of the IANA database such as `Europe/Berlin`; absent: UTC.
      */
     timeZone?: string;
     /**
@@ -837,7 +1045,7 @@ export type GivenAutomationData = {
      */
     cron?: string;
     /**
-     * Input of scheduled runs, of at most 262144 bytes as JSON text.
+     * The input of scheduled runs, up to 256 KiB of JSON and 10,000 values; numbers keep their digits.
      */
     input?: {
         [key: string]: unknown;
@@ -873,6 +1081,67 @@ export type InvolvedPrincipal = {
     as: Array<'starter' | 'scheduler' | 'resumer' | 'author' | 'workflow' | 'form' | 'event' | 'decision' | 'parent' | 'repeated'>;
 };
 
+/**
+ * What became of the items of batches. Those that are not counted are under way.
+ */
+export type ItemCounts = {
+    /**
+     * So many at the same time, at most.
+     */
+    parallel: number;
+    total: number;
+    completed: number;
+    failed: number;
+    /**
+     * People have to decide about one of their calls.
+     */
+    unknown: number;
+    cancelled: number;
+    notStarted: number;
+};
+
+export type LastRun = {
+    id: string;
+    status: 'pending' | 'running' | 'waiting' | 'suspended' | 'cancelled' | 'faulted' | 'completed';
+    /**
+     * Absent while it is under way.
+     */
+    endedAt?: string;
+};
+
+export type ListedAutomation = {
+    /**
+     * Identifier: 24 hexadecimal digits. An import may bring its own, 1 to 128 characters of `A-Z a-z 0-9 . _ -`.
+     */
+    _id: string;
+    /**
+     * 1 to 256 characters, unique in the catalogue; compared exactly.
+     */
+    name: string;
+    data?: AutomationData;
+    /**
+     * Who changed it last; the ETag does not cover it.
+     */
+    lastModifiedBy?: string;
+    /**
+     * When its schedule last began a run.
+     */
+    lastRunAt?: string;
+    /**
+     * When it runs next.
+     */
+    nextRunAt?: string;
+    /**
+     * A count and a unit, such as `5 minutes`; absent: not repeated.
+     */
+    repeatInterval?: string;
+    lastSkip?: AutomationSkip;
+    /**
+     * With `runs`: its newest runs, the newest first.
+     */
+    lastRuns?: Array<LastRun>;
+};
+
 export type ListedForm = {
     id: string;
     title?: string;
@@ -890,6 +1159,10 @@ export type ListedRun = {
      */
     automation?: string;
     /**
+     * The name that the automation had at the start of the run.
+     */
+    automationName?: string;
+    /**
      * `namespace.name` of the workflow.
      */
     workflow: string;
@@ -899,12 +1172,17 @@ export type ListedRun = {
     version: string;
     status: 'pending' | 'running' | 'waiting' | 'suspended' | 'cancelled' | 'faulted' | 'completed';
     /**
-     * Of a suspended run: `people` suspended it; people have to decide about a call (`unknown-outcome`); somebody who answers for its calls is gone or may not make them (`delegation-lost`); the one in whose name it calls is gone (`person-gone`).
+     * Of a suspended run: `people` suspended it; people have to decide about a call (`unknown-outcome`); somebody who answers for its calls is gone or may not make them (`delegation-lost`); the one in whose name it calls is gone (`person-gone`); the store lost commits while it was under way (`store-loss`).
      */
-    suspendedBy?: 'people' | 'unknown-outcome' | 'delegation-lost' | 'person-gone';
+    suspendedBy?: 'people' | 'unknown-outcome' | 'delegation-lost' | 'person-gone' | 'store-loss';
     error?: RunError;
     startedBy: RunStart;
     parent?: ParentTask;
+    /**
+     * No call that may change something leaves before.
+     */
+    notBefore?: string;
+    items?: ItemCounts;
     createdAt: string;
     startedAt?: string;
     endedAt?: string;
@@ -939,6 +1217,16 @@ export type LogoutReply = {
     [key: string]: never;
 };
 
+/**
+ * Of `lost`: the entries that the store had acknowledged and lost, and how many records they held.
+ */
+export type LostEntries = {
+    chain: string;
+    from: number;
+    to: number;
+    records?: number;
+};
+
 export type NeededApproval = {
     /**
      * For the header `Approval`, once it is granted.
@@ -964,6 +1252,15 @@ export type NoPreview = {
      * A sentence.
      */
     reason: string;
+};
+
+export type NoTaskPreview = {
+    kind: 'none';
+    /**
+     * A sentence.
+     */
+    reason: string;
+    rollback?: TaskRollback;
 };
 
 /**
@@ -1001,7 +1298,7 @@ export type Notification = {
      */
     lastStatus?: number;
     /**
-     * Why the last attempt had no answer: a code of the error table.
+     * Why the last attempt had no answer: a code of the error table, or `body-expression` where the expression of `body` failed on the event.
      */
     lastCode?: string;
 };
@@ -1030,6 +1327,14 @@ export type OpenApiDocument = {
     openapi: string;
 };
 
+export type OrchestratorIdentity = {
+    name: string;
+    /**
+     * In a run, those of them that everybody who wrote it has too, apart from `auth.authors`.
+     */
+    groups: Array<string>;
+};
+
 export type ParentTask = {
     /**
      * The run that began this one.
@@ -1049,6 +1354,8 @@ export type PreviewFormat = {
      */
     format?: 'native' | 'cli' | 'xml';
 };
+
+export type PreviewOfTask = TaskPreview | NoTaskPreview;
 
 export type PreviewRequest = {
     params: RestRequestParams;
@@ -1105,7 +1412,7 @@ export type Problem = {
     /**
      * One of a closed list, for programs.
      */
-    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'approval-required' | 'approval-mismatch' | 'secret-altered' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'form-not-found' | 'approval-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-has-parent' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'version-superseded' | 'delegation-lost' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'import-too-large' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'quota-reached' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
+    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'identity-unmapped' | 'approval-required' | 'approval-mismatch' | 'secret-altered' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'task-not-found' | 'form-not-found' | 'approval-not-found' | 'body-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-has-parent' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'version-superseded' | 'delegation-lost' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'import-too-large' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'quota-reached' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'credentials-refused' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
     /**
      * Identifies the request in the gateway’s log, as `X-Request-Id` does.
      */
@@ -1122,6 +1429,7 @@ export type Readiness = {
     status: 'ready';
     adapters: AdapterCounts;
     store: StoreReadiness;
+    secrets: SecretReadiness;
     runs?: RunCounts;
 };
 
@@ -1134,7 +1442,7 @@ export type RecordedApproval = {
 };
 
 /**
- * The automation that the request created, changed, deleted or ran, whose run it changed, or that was skipped.
+ * The automation that the request created, changed, deleted or ran, whose run it changed or let go on, or that was skipped.
  */
 export type RecordedAutomation = {
     _id: string;
@@ -1147,6 +1455,14 @@ export type RecordedAutomation = {
 export type RecordedForm = {
     _id: string;
     name: string;
+};
+
+/**
+ * The caller at the orchestrator (`auth: caller`): the name and the groups there.
+ */
+export type RecordedIdentity = {
+    name: string;
+    groups: Array<string>;
 };
 
 /**
@@ -1167,6 +1483,14 @@ export type RecordedRun = {
 };
 
 /**
+ * What the gateway added to the commit (`adapters[].stamp`). A label of the caller stays, and then there is no other one.
+ */
+export type RecordedStamp = {
+    label?: string;
+    comment: string;
+};
+
+/**
  * The workflow that the request stored, took or deleted; without `version` all of its versions. `tombstone`: the request removed the tombstone of a deleted version.
  */
 export type RecordedWorkflow = {
@@ -1174,6 +1498,13 @@ export type RecordedWorkflow = {
     name: string;
     version?: string;
     tombstone?: boolean;
+};
+
+export type ReleasedRuns = {
+    /**
+     * How many runs were held.
+     */
+    released: number;
 };
 
 export type Reload = {
@@ -1207,6 +1538,63 @@ export type ReloadedAdapters = {
     unchanged: Array<string>;
 };
 
+export type RepeatedRun = {
+    id: string;
+    /**
+     * `_id` of the automation.
+     */
+    automation?: string;
+    /**
+     * The name that the automation had at the start of the run.
+     */
+    automationName?: string;
+    /**
+     * `namespace.name` of the workflow.
+     */
+    workflow: string;
+    /**
+     * The version of the workflow; a run keeps it to its end.
+     */
+    version: string;
+    status: 'pending' | 'running' | 'waiting' | 'suspended' | 'cancelled' | 'faulted' | 'completed';
+    /**
+     * Of a suspended run: `people` suspended it; people have to decide about a call (`unknown-outcome`); somebody who answers for its calls is gone or may not make them (`delegation-lost`); the one in whose name it calls is gone (`person-gone`); the store lost commits while it was under way (`store-loss`).
+     */
+    suspendedBy?: 'people' | 'unknown-outcome' | 'delegation-lost' | 'person-gone' | 'store-loss';
+    error?: RunError;
+    startedBy: RunStart;
+    parent?: ParentTask;
+    /**
+     * No call that may change something leaves before.
+     */
+    notBefore?: string;
+    items?: ItemCounts;
+    createdAt: string;
+    startedAt?: string;
+    endedAt?: string;
+    /**
+     * SHA-256 of the workflow document, hexadecimal: the run uses these bytes alone.
+     */
+    workflowDigest?: string;
+    /**
+     * Everybody who has had a hand in the run up to now. None of them may approve its calls.
+     */
+    involved: Array<InvolvedPrincipal>;
+    notStored?: NotStored;
+    /**
+     * As it was given, with the digits of its numbers. Password fields of the form are `***`.
+     */
+    input: unknown;
+    /**
+     * Of a run that is completed.
+     */
+    output?: unknown;
+    /**
+     * With `items`: what else runs again, and what is not repeated. Sentences.
+     */
+    warnings?: Array<string>;
+};
+
 export type RequestProblem = {
     /**
      * RFC 6901 JSON pointer into the body, or `?name` for a query parameter.
@@ -1233,6 +1621,10 @@ export type RerunRequest = {
     input?: {
         [key: string]: unknown;
     };
+    /**
+     * Each batch takes its items and their indices from the repeated run, which has ended: those that failed, were cancelled or did not start. Without `input`.
+     */
+    items?: 'failed';
     /**
      * The version of the workflow, for those who may write the workflow; where absent, that of the repeated run.
      */
@@ -1376,6 +1768,10 @@ export type Run = {
      */
     automation?: string;
     /**
+     * The name that the automation had at the start of the run.
+     */
+    automationName?: string;
+    /**
      * `namespace.name` of the workflow.
      */
     workflow: string;
@@ -1385,12 +1781,17 @@ export type Run = {
     version: string;
     status: 'pending' | 'running' | 'waiting' | 'suspended' | 'cancelled' | 'faulted' | 'completed';
     /**
-     * Of a suspended run: `people` suspended it; people have to decide about a call (`unknown-outcome`); somebody who answers for its calls is gone or may not make them (`delegation-lost`); the one in whose name it calls is gone (`person-gone`).
+     * Of a suspended run: `people` suspended it; people have to decide about a call (`unknown-outcome`); somebody who answers for its calls is gone or may not make them (`delegation-lost`); the one in whose name it calls is gone (`person-gone`); the store lost commits while it was under way (`store-loss`).
      */
-    suspendedBy?: 'people' | 'unknown-outcome' | 'delegation-lost' | 'person-gone';
+    suspendedBy?: 'people' | 'unknown-outcome' | 'delegation-lost' | 'person-gone' | 'store-loss';
     error?: RunError;
     startedBy: RunStart;
     parent?: ParentTask;
+    /**
+     * No call that may change something leaves before.
+     */
+    notBefore?: string;
+    items?: ItemCounts;
     createdAt: string;
     startedAt?: string;
     endedAt?: string;
@@ -1404,7 +1805,7 @@ export type Run = {
     involved: Array<InvolvedPrincipal>;
     notStored?: NotStored;
     /**
-     * As it was given, with the digits of its numbers.
+     * As it was given, with the digits of its numbers. Password fields of the form are `***`.
      */
     input: unknown;
     /**
@@ -1436,7 +1837,7 @@ export type RunCall = {
      */
     adapter?: string;
     /**
-     * The method at the far side.
+     * The method at the upstream.
      */
     verb?: string;
     /**
@@ -1457,7 +1858,7 @@ export type RunCall = {
      */
     count?: number;
     /**
-     * At the far side, including those of which nothing left.
+     * At the upstream, including those of which nothing left.
      */
     attempts?: number;
     upstreamStatus?: number;
@@ -1476,7 +1877,7 @@ export type RunCall = {
 export type RunCallPage = {
     list: Array<RunCall>;
     /**
-     * There may be more calls: `cursor` of the next page.
+     * There may be more: `cursor` of the next page.
      */
     cursor?: string;
 };
@@ -1494,9 +1895,9 @@ export type RunCounts = {
 
 export type RunDecision = {
     /**
-     * The id of the task, or its reference where only one call of it is undecided.
+     * The id of the task, or its reference where only one call of it is undecided. With `items`: of the batch, where several have undecided items.
      */
-    task: string;
+    task?: string;
     /**
      * `done`: the call happened. `failed`: it did not, and the task fails. `again`: it is made again.
      */
@@ -1505,6 +1906,14 @@ export type RunDecision = {
      * Why it is so.
      */
     reason: string;
+    /**
+     * Of a run with a batch: the indices of its undecided items, or all of them. One decision is for all, or for none.
+     */
+    items?: Array<number> | 'unknown';
+    /**
+     * With `"items": "unknown"`: how many they are. Otherwise the decision is 409.
+     */
+    expected?: number;
     /**
      * With `done`: the output of the call, by default null.
      */
@@ -1531,7 +1940,7 @@ export type RunError = {
 export type RunPage = {
     list: Array<ListedRun>;
     /**
-     * There may be more runs: `cursor` of the next page.
+     * There may be more: `cursor` of the next page.
      */
     cursor?: string;
 };
@@ -1547,6 +1956,10 @@ export type RunRequest = {
      * The version of the workflow, for those who may write the workflow; where absent, the newest release.
      */
     version?: string;
+    /**
+     * No call that may change something leaves before this time (RFC 3339), at most 7 days ahead. Queries, previews and approvals happen at once, and approvals expire their `expires` after it.
+     */
+    notBefore?: string;
 };
 
 export type RunResumption = {
@@ -1583,6 +1996,36 @@ export type RunStart = {
     due?: string;
 };
 
+export type RunStatistics = {
+    list: Array<RunStep>;
+};
+
+export type RunStep = {
+    /**
+     * When the step begins, with the offset of the time zone.
+     */
+    at: string;
+    counts: RunStepCounts;
+    /**
+     * Milliseconds that the shorter half took at most, within 10 %.
+     */
+    p50?: number;
+    /**
+     * The same of 95 in 100.
+     */
+    p95?: number;
+    /**
+     * Milliseconds of the longest.
+     */
+    max?: number;
+};
+
+export type RunStepCounts = {
+    completed?: number;
+    faulted?: number;
+    cancelled?: number;
+};
+
 export type RunTask = {
     /**
      * Unique within the run; increases with `begin`.
@@ -1605,15 +2048,46 @@ export type RunTask = {
      * Of the call that the task made, as in the audit log.
      */
     requestId?: string;
+    /**
+     * In a loop: the value of `each` as text, at most 80 characters.
+     */
+    label?: string;
+    /**
+     * What people decided about the task, with their reasons, the oldest first.
+     */
+    decisions?: Array<TaskDecision>;
+    /**
+     * Why nothing, or not all, of what the task got and gave is kept; see readTaskData.
+     */
+    noData?: 'off' | 'limit' | 'removed';
+    items?: ItemCounts;
     error?: RunError;
 };
 
 export type RunTaskPage = {
     list: Array<RunTask>;
     /**
-     * There are more tasks: `cursor` of the next page.
+     * There may be more: `cursor` of the next page.
      */
     cursor?: string;
+};
+
+export type RunsRelease = {
+    /**
+     * Why the runs may go on. It goes on record.
+     */
+    reason: string;
+};
+
+export type SecretReadiness = {
+    /**
+     * Sources of secrets that fail; their last good values stay in use.
+     */
+    failing: number;
+    /**
+     * Age in seconds of the oldest of these values; 0 while no source fails.
+     */
+    age: number;
 };
 
 export type Session = {
@@ -1629,25 +2103,37 @@ export type ShownPreview = {
     text: string;
 };
 
+export type StoreLoss = {
+    /**
+     * When a gateway noticed it last.
+     */
+    at: string;
+    /**
+     * How many records of the audit log are lost.
+     */
+    records: number;
+};
+
 export type StoreReadiness = {
     /**
      * True while the disk of a SQLite store is nearly full: runs, events and new approvals wait.
      */
     reserve: boolean;
+    lost?: StoreLoss;
 };
 
 export type StoredAutomation = {
     /**
-     * Identifier of the automation.
+     * Identifier: 24 hexadecimal digits. An import may bring its own, 1 to 128 characters of `A-Z a-z 0-9 . _ -`.
      */
     _id: string;
     /**
-     * Name of the automation; no two have the same.
+     * 1 to 256 characters, unique in the catalogue; compared exactly.
      */
     name: string;
     data?: AutomationData;
     /**
-     * Who changed it last; set by the gateway.
+     * Who changed it last; the ETag does not cover it.
      */
     lastModifiedBy?: string;
     /**
@@ -1690,6 +2176,61 @@ export type TakenWorkflow = {
     versions: Array<string>;
 };
 
+export type TaskData = {
+    /**
+     * JSON text: the input, as `input.from` made it.
+     */
+    input?: string;
+    /**
+     * JSON text: of a task that calls or runs a workflow: its evaluated arguments.
+     */
+    arguments?: string;
+    /**
+     * JSON text: of a task that is completed: the output, as `output.as` made it.
+     */
+    output?: string;
+    /**
+     * Parts that were cut after a whole character.
+     */
+    truncated?: Array<'input' | 'arguments' | 'output'>;
+    /**
+     * Why there is nothing, or not all: the document or the configuration says so (`off`), the run has more than 64 MiB (`limit`), or it made room for newer runs, or is of an earlier version (`removed`).
+     */
+    noData?: 'off' | 'limit' | 'removed';
+};
+
+export type TaskDecision = {
+    as: 'done' | 'failed' | 'again' | 'granted' | 'rejected' | 'resumed';
+    principal: string;
+    at: string;
+    reason: string;
+};
+
+export type TaskPreview = {
+    kind: 'native' | 'cli' | 'xml';
+    /**
+     * The text of the orchestrator; empty where the call would change nothing.
+     */
+    text: string;
+    explanation?: 'the orchestrator has it already';
+    rollback?: TaskRollback;
+};
+
+export type TaskRollback = {
+    /**
+     * The label that the gateway gave the commit of the call (`adapters[].stamp`).
+     */
+    label: string;
+    /**
+     * Whether the orchestrator has a rollback file with that label. Absent: it did not say so.
+     */
+    found?: boolean;
+    /**
+     * A sentence.
+     */
+    explanation: string;
+};
+
 export type TokenError = {
     error: 'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'temporarily_unavailable' | 'server_error';
     /**
@@ -1709,11 +2250,11 @@ export type TokenRequest = {
 };
 
 /**
- * The reply of the far side, where the error is about it.
+ * The reply of the upstream, where the error is about it.
  */
 export type UpstreamReply = {
     /**
-     * The status that the far side answered.
+     * The status that the upstream answered.
      */
     status: number;
     /**
@@ -1735,6 +2276,35 @@ export type WorkflowDocument = {
      * The tasks, each an object with one member, whose name is that of the task.
      */
     do: Array<unknown>;
+};
+
+export type WorkflowFunction = {
+    /**
+     * For `call`.
+     */
+    name: string;
+    /**
+     * The arguments.
+     */
+    with: Array<string>;
+    /**
+     * The role, next to admin, that may make the call without a right; missing if none is needed.
+     */
+    role?: string;
+};
+
+export type WorkflowLanguage = {
+    /**
+     * The members of a document, without those of its tasks.
+     */
+    document: Array<string>;
+    tasks: Array<WorkflowTaskKind>;
+    functions: Array<WorkflowFunction>;
+    variables: Array<WorkflowVariable>;
+    /**
+     * The types of the errors that tasks raise by themselves.
+     */
+    errors: Array<string>;
 };
 
 export type WorkflowList = {
@@ -1770,6 +2340,28 @@ export type WorkflowProblem = {
     detail: string;
     line: number;
     column: number;
+};
+
+export type WorkflowTaskKind = {
+    /**
+     * The member that makes the kind of the task.
+     */
+    name: string;
+    /**
+     * All members of such a task.
+     */
+    members: Array<string>;
+};
+
+export type WorkflowVariable = {
+    /**
+     * With its `$`.
+     */
+    name: string;
+    /**
+     * Where expressions have it: at `workflowInput`, `taskInput`, `task`, `taskExport` or `workflowOutput`, or in a kind of task.
+     */
+    places: Array<string>;
 };
 
 /**
@@ -1896,7 +2488,7 @@ export type RestCallErrors = {
         code: 'internal-error';
     };
     /**
-     * `upstream-dns-failed`: The name of the far side could not be resolved. `upstream-connect-failed`: No connection to the far side. `upstream-tls-failed`: TLS to the far side failed. `upstream-closed`: The far side broke the connection off. `upstream-protocol-error`: The far side answered with malformed HTTP. `response-too-large`: The reply of the far side is over the limit. `too-many-redirects`: The far side redirects too often. `redirect-refused`: The redirect of the far side is not followed. `stream-refused`: The endless reply of the far side is not relayed. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
+     * `upstream-dns-failed`: The name of the upstream could not be resolved. `upstream-connect-failed`: No connection to the upstream. `upstream-tls-failed`: TLS to the upstream failed. `upstream-closed`: The upstream broke the connection off. `upstream-protocol-error`: The upstream answered with malformed HTTP. `response-too-large`: The reply of the upstream is over the limit. `too-many-redirects`: The upstream redirects too often. `redirect-refused`: The redirect of the upstream is not followed. `stream-refused`: The endless reply of the upstream is not relayed. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
      */
     502: Problem & {
         status: 502;
@@ -1910,7 +2502,7 @@ export type RestCallErrors = {
         code: 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable';
     };
     /**
-     * `outcome-unknown`: The call left and was not answered: it may or may not have happened. `upstream-timeout`: The far side did not answer in time.
+     * `outcome-unknown`: The call left and was not answered: it may or may not have happened. `upstream-timeout`: The upstream did not answer in time.
      */
     504: Problem & {
         status: 504;
@@ -1922,7 +2514,7 @@ export type RestCallError = RestCallErrors[keyof RestCallErrors];
 
 export type RestCallResponses = {
     /**
-     * The reply of the far side, with any status.
+     * The reply of the upstream, with any status.
      */
     200: RestCallReply;
 };
@@ -1995,11 +2587,11 @@ export type RestActionErrors = {
         code: 'unauthenticated';
     };
     /**
-     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `path-denied`: The adapter instance does not allow this path. `approval-required`: People must approve the call before it leaves. `approval-mismatch`: The approval is none of this call.
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `path-denied`: The adapter instance does not allow this path. `identity-unmapped`: You have no name at the orchestrator. `approval-required`: People must approve the call before it leaves. `approval-mismatch`: The approval is none of this call.
      */
     403: Problem & {
         status: 403;
-        code: 'forbidden' | 'cross-site' | 'path-denied' | 'approval-required' | 'approval-mismatch';
+        code: 'forbidden' | 'cross-site' | 'path-denied' | 'identity-unmapped' | 'approval-required' | 'approval-mismatch';
     };
     /**
      * `adapter-not-found`: There is no such adapter instance.
@@ -2072,21 +2664,21 @@ export type RestActionErrors = {
         code: 'internal-error';
     };
     /**
-     * `upstream-error`: The orchestrator answered with an error. `upstream-dns-failed`: The name of the far side could not be resolved. `upstream-connect-failed`: No connection to the far side. `upstream-tls-failed`: TLS to the far side failed. `upstream-closed`: The far side broke the connection off. `upstream-protocol-error`: The far side answered with malformed HTTP. `response-too-large`: The reply of the far side is over the limit. `redirect-refused`: The redirect of the far side is not followed. `stream-refused`: The endless reply of the far side is not relayed. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
+     * `upstream-error`: The orchestrator answered with an error. `upstream-dns-failed`: The name of the upstream could not be resolved. `upstream-connect-failed`: No connection to the upstream. `upstream-tls-failed`: TLS to the upstream failed. `upstream-closed`: The upstream broke the connection off. `upstream-protocol-error`: The upstream answered with malformed HTTP. `response-too-large`: The reply of the upstream is over the limit. `redirect-refused`: The redirect of the upstream is not followed. `stream-refused`: The endless reply of the upstream is not relayed. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
      */
     502: Problem & {
         status: 502;
         code: 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown';
     };
     /**
-     * `adapter-busy`: The adapter instance has no room for the call. `adapter-unavailable`: The adapter instance is unavailable. `overloaded`: The gateway is overloaded. `audit-unavailable`: The call cannot be put on record. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     * `adapter-busy`: The adapter instance has no room for the call. `adapter-unavailable`: The adapter instance is unavailable. `credentials-refused`: The orchestrator refuses the credentials of the adapter instance. `overloaded`: The gateway is overloaded. `audit-unavailable`: The call cannot be put on record. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
      */
     503: Problem & {
         status: 503;
-        code: 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable';
+        code: 'adapter-busy' | 'adapter-unavailable' | 'credentials-refused' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable';
     };
     /**
-     * `outcome-unknown`: The call left and was not answered: it may or may not have happened. `upstream-timeout`: The far side did not answer in time.
+     * `outcome-unknown`: The call left and was not answered: it may or may not have happened. `upstream-timeout`: The upstream did not answer in time.
      */
     504: Problem & {
         status: 504;
@@ -2155,11 +2747,11 @@ export type RestQueryErrors = {
         code: 'unauthenticated';
     };
     /**
-     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `path-denied`: The adapter instance does not allow this path. `approval-required`: People must approve the call before it leaves. `approval-mismatch`: The approval is none of this call.
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `path-denied`: The adapter instance does not allow this path. `identity-unmapped`: You have no name at the orchestrator. `approval-required`: People must approve the call before it leaves. `approval-mismatch`: The approval is none of this call.
      */
     403: Problem & {
         status: 403;
-        code: 'forbidden' | 'cross-site' | 'path-denied' | 'approval-required' | 'approval-mismatch';
+        code: 'forbidden' | 'cross-site' | 'path-denied' | 'identity-unmapped' | 'approval-required' | 'approval-mismatch';
     };
     /**
      * `adapter-not-found`: There is no such adapter instance.
@@ -2225,21 +2817,21 @@ export type RestQueryErrors = {
         code: 'internal-error';
     };
     /**
-     * `upstream-error`: The orchestrator answered with an error. `upstream-dns-failed`: The name of the far side could not be resolved. `upstream-connect-failed`: No connection to the far side. `upstream-tls-failed`: TLS to the far side failed. `upstream-closed`: The far side broke the connection off. `upstream-protocol-error`: The far side answered with malformed HTTP. `response-too-large`: The reply of the far side is over the limit. `redirect-refused`: The redirect of the far side is not followed. `stream-refused`: The endless reply of the far side is not relayed.
+     * `upstream-error`: The orchestrator answered with an error. `upstream-dns-failed`: The name of the upstream could not be resolved. `upstream-connect-failed`: No connection to the upstream. `upstream-tls-failed`: TLS to the upstream failed. `upstream-closed`: The upstream broke the connection off. `upstream-protocol-error`: The upstream answered with malformed HTTP. `response-too-large`: The reply of the upstream is over the limit. `redirect-refused`: The redirect of the upstream is not followed. `stream-refused`: The endless reply of the upstream is not relayed.
      */
     502: Problem & {
         status: 502;
         code: 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'redirect-refused' | 'stream-refused';
     };
     /**
-     * `adapter-busy`: The adapter instance has no room for the call. `adapter-unavailable`: The adapter instance is unavailable. `overloaded`: The gateway is overloaded. `audit-unavailable`: The call cannot be put on record. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     * `adapter-busy`: The adapter instance has no room for the call. `adapter-unavailable`: The adapter instance is unavailable. `credentials-refused`: The orchestrator refuses the credentials of the adapter instance. `overloaded`: The gateway is overloaded. `audit-unavailable`: The call cannot be put on record. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
      */
     503: Problem & {
         status: 503;
-        code: 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable';
+        code: 'adapter-busy' | 'adapter-unavailable' | 'credentials-refused' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable';
     };
     /**
-     * `upstream-timeout`: The far side did not answer in time.
+     * `upstream-timeout`: The upstream did not answer in time.
      */
     504: Problem & {
         status: 504;
@@ -2324,11 +2916,11 @@ export type RestRequestErrors = {
         code: 'unauthenticated';
     };
     /**
-     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `path-denied`: The adapter instance does not allow this path. `approval-required`: People must approve the call before it leaves. `approval-mismatch`: The approval is none of this call.
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `path-denied`: The adapter instance does not allow this path. `identity-unmapped`: You have no name at the orchestrator. `approval-required`: People must approve the call before it leaves. `approval-mismatch`: The approval is none of this call.
      */
     403: Problem & {
         status: 403;
-        code: 'forbidden' | 'cross-site' | 'path-denied' | 'approval-required' | 'approval-mismatch';
+        code: 'forbidden' | 'cross-site' | 'path-denied' | 'identity-unmapped' | 'approval-required' | 'approval-mismatch';
     };
     /**
      * `adapter-not-found`: There is no such adapter instance.
@@ -2401,21 +2993,21 @@ export type RestRequestErrors = {
         code: 'internal-error';
     };
     /**
-     * `upstream-dns-failed`: The name of the far side could not be resolved. `upstream-connect-failed`: No connection to the far side. `upstream-tls-failed`: TLS to the far side failed. `upstream-closed`: The far side broke the connection off. `upstream-protocol-error`: The far side answered with malformed HTTP. `response-too-large`: The reply of the far side is over the limit. `redirect-refused`: The redirect of the far side is not followed. `stream-refused`: The endless reply of the far side is not relayed. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
+     * `upstream-dns-failed`: The name of the upstream could not be resolved. `upstream-connect-failed`: No connection to the upstream. `upstream-tls-failed`: TLS to the upstream failed. `upstream-closed`: The upstream broke the connection off. `upstream-protocol-error`: The upstream answered with malformed HTTP. `response-too-large`: The reply of the upstream is over the limit. `redirect-refused`: The redirect of the upstream is not followed. `stream-refused`: The endless reply of the upstream is not relayed. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
      */
     502: Problem & {
         status: 502;
         code: 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown';
     };
     /**
-     * `adapter-busy`: The adapter instance has no room for the call. `adapter-unavailable`: The adapter instance is unavailable. `overloaded`: The gateway is overloaded. `audit-unavailable`: The call cannot be put on record. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     * `adapter-busy`: The adapter instance has no room for the call. `adapter-unavailable`: The adapter instance is unavailable. `credentials-refused`: The orchestrator refuses the credentials of the adapter instance. `overloaded`: The gateway is overloaded. `audit-unavailable`: The call cannot be put on record. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
      */
     503: Problem & {
         status: 503;
-        code: 'adapter-busy' | 'adapter-unavailable' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable';
+        code: 'adapter-busy' | 'adapter-unavailable' | 'credentials-refused' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable';
     };
     /**
-     * `outcome-unknown`: The call left and was not answered: it may or may not have happened. `upstream-timeout`: The far side did not answer in time.
+     * `outcome-unknown`: The call left and was not answered: it may or may not have happened. `upstream-timeout`: The upstream did not answer in time.
      */
     504: Problem & {
         status: 504;
@@ -2493,11 +3085,11 @@ export type PreviewErrors = {
         code: 'unauthenticated';
     };
     /**
-     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `path-denied`: The adapter instance does not allow this path.
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site. `path-denied`: The adapter instance does not allow this path. `identity-unmapped`: You have no name at the orchestrator.
      */
     403: Problem & {
         status: 403;
-        code: 'forbidden' | 'cross-site' | 'path-denied';
+        code: 'forbidden' | 'cross-site' | 'path-denied' | 'identity-unmapped';
     };
     /**
      * `adapter-not-found`: There is no such adapter instance.
@@ -2843,6 +3435,10 @@ export type ListAutomationsData = {
          * Only automations with this scheduler, a principal by its exact id or name.
          */
         scheduler?: string;
+        /**
+         * Adds `lastRuns` to each automation: so many of its newest runs, without those that other runs began.
+         */
+        runs?: number;
         /**
          * Replaces the parameters above: all of them as one JSON object, such as `{"limit":50}`.
          */
@@ -3687,7 +4283,7 @@ export type TakeAutomationError = TakeAutomationErrors[keyof TakeAutomationError
 
 export type TakeAutomationResponses = {
     /**
-     * The automation. `warnings` is there where its schedule can begin no run.
+     * The automation after the change. `warnings` is there where its schedule can begin no run.
      */
     200: StoredAutomation;
 };
@@ -3696,7 +4292,7 @@ export type TakeAutomationResponse = TakeAutomationResponses[keyof TakeAutomatio
 
 export type ImportAutomationsData = {
     /**
-     * One automation on each line, as JSON of at most 1 MiB; blank lines are skipped.
+     * One document on each line, as JSON of at most 2 MiB; blank lines are skipped. A line is `{ "kind": "automation", "document" }`, `{ "kind": "form", "id", "document" }` or `{ "kind": "workflow", "id", "version", "mediaType", "text" }`, where `text` is the document as it was written. A line without `kind` is an automation.
      */
     body: string;
     headers?: {
@@ -3747,11 +4343,11 @@ export type ImportAutomationsErrors = {
         code: 'request-timeout';
     };
     /**
-     * `automation-exists`: Another automation has this name.
+     * `automation-exists`: Another automation has this name. `workflow-exists`: This version of the workflow has other content.
      */
     409: Problem & {
         status: 409;
-        code: 'automation-exists';
+        code: 'automation-exists' | 'workflow-exists';
     };
     /**
      * `import-too-large`: The import has too many documents. `body-too-large`: The request body is over the limit.
@@ -3817,7 +4413,12 @@ export type ExportAutomationsData = {
         'X-Request-Id'?: string;
     };
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * Documents of this kind alone.
+         */
+        kind?: 'form' | 'workflow' | 'automation';
+    };
     url: '/automation_catalog/export';
 };
 
@@ -3898,12 +4499,230 @@ export type ExportAutomationsError = ExportAutomationsErrors[keyof ExportAutomat
 
 export type ExportAutomationsResponses = {
     /**
-     * One automation on each line.
+     * A line is `{ "kind": "automation", "document" }`, `{ "kind": "form", "id", "document" }` or `{ "kind": "workflow", "id", "version", "mediaType", "text" }`, where `text` is the document as it was written.
      */
     200: string;
 };
 
 export type ExportAutomationsResponse = ExportAutomationsResponses[keyof ExportAutomationsResponses];
+
+export type PreviewAutomationData = {
+    body: GivenAutomation;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/automation_catalog/automations/preview';
+};
+
+export type PreviewAutomationErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'forbidden' | 'cross-site';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `unsupported-media-type`: The request body has an unsupported media type.
+     */
+    415: Problem & {
+        status: 415;
+        code: 'unsupported-media-type';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type PreviewAutomationError = PreviewAutomationErrors[keyof PreviewAutomationErrors];
+
+export type PreviewAutomationResponses = {
+    /**
+     * Without errors it could be stored.
+     */
+    200: AutomationPreview;
+};
+
+export type PreviewAutomationResponse = PreviewAutomationResponses[keyof PreviewAutomationResponses];
+
+export type ReadAutomationHistoryData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * `_id` of the automation.
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * `cursor` of the previous page, unchanged.
+         */
+        cursor?: string;
+    };
+    url: '/automation_catalog/automations/{id}/history';
+};
+
+export type ReadAutomationHistoryErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `forbidden`: Your roles do not allow this.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'forbidden';
+    };
+    /**
+     * `automation-not-found`: There is no such automation.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'automation-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type ReadAutomationHistoryError = ReadAutomationHistoryErrors[keyof ReadAutomationHistoryErrors];
+
+export type ReadAutomationHistoryResponses = {
+    /**
+     * The newest 50 changes that have 1 MiB together, at least one; `cursor` if there are older ones.
+     */
+    200: AutomationHistory;
+};
+
+export type ReadAutomationHistoryResponse = ReadAutomationHistoryResponses[keyof ReadAutomationHistoryResponses];
 
 export type ListWorkflowsData = {
     body?: never;
@@ -4301,11 +5120,11 @@ export type DeleteWorkflowErrors = {
         code: 'request-timeout';
     };
     /**
-     * `workflow-in-use`: The workflow is in use.
+     * `workflow-not-found`: There is no such workflow. `workflow-in-use`: The workflow is in use.
      */
     409: Problem & {
         status: 409;
-        code: 'workflow-in-use';
+        code: 'workflow-not-found' | 'workflow-in-use';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -4430,6 +5249,13 @@ export type ReadWorkflowErrors = {
         code: 'request-timeout';
     };
     /**
+     * `workflow-not-found`: There is no such workflow.
+     */
+    409: Problem & {
+        status: 409;
+        code: 'workflow-not-found';
+    };
+    /**
      * `body-too-large`: The request body is over the limit.
      */
     413: Problem & {
@@ -4544,6 +5370,13 @@ export type TakeWorkflowErrors = {
         code: 'request-timeout';
     };
     /**
+     * `workflow-not-found`: There is no such workflow.
+     */
+    409: Problem & {
+        status: 409;
+        code: 'workflow-not-found';
+    };
+    /**
      * `body-too-large`: The request body is over the limit.
      */
     413: Problem & {
@@ -4590,6 +5423,100 @@ export type TakeWorkflowResponses = {
 };
 
 export type TakeWorkflowResponse = TakeWorkflowResponses[keyof TakeWorkflowResponses];
+
+export type ReadWorkflowLanguageData = {
+    body?: never;
+    headers?: {
+        /**
+         * Entity tags that the caller has; 304 if one of them is current.
+         */
+        'If-None-Match'?: string;
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/automation_catalog/workflows/language';
+};
+
+export type ReadWorkflowLanguageErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type ReadWorkflowLanguageError = ReadWorkflowLanguageErrors[keyof ReadWorkflowLanguageErrors];
+
+export type ReadWorkflowLanguageResponses = {
+    /**
+     * The language that this version of the gateway reads.
+     */
+    200: WorkflowLanguage;
+};
+
+export type ReadWorkflowLanguageResponse = ReadWorkflowLanguageResponses[keyof ReadWorkflowLanguageResponses];
 
 export type ListFormsData = {
     body?: never;
@@ -5115,6 +6042,14 @@ export type ListRunsData = {
          */
         until?: string;
         /**
+         * Only runs that this run began, those of its batches included.
+         */
+        parent?: string;
+        /**
+         * `true`: also the runs of batches, which a list leaves out.
+         */
+        children?: 'true';
+        /**
          * Size of the page.
          */
         limit?: number;
@@ -5305,117 +6240,6 @@ export type ReadRunResponses = {
 
 export type ReadRunResponse = ReadRunResponses[keyof ReadRunResponses];
 
-export type ListRunTasksData = {
-    body?: never;
-    headers?: {
-        /**
-         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
-         */
-        'X-Request-Id'?: string;
-    };
-    path: {
-        /**
-         * The id of the run.
-         */
-        id: string;
-    };
-    query?: {
-        /**
-         * Size of the page.
-         */
-        limit?: number;
-        /**
-         * `cursor` of the previous page, unchanged.
-         */
-        cursor?: string;
-    };
-    url: '/runs/{id}/tasks';
-};
-
-export type ListRunTasksErrors = {
-    /**
-     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
-     */
-    400: Problem & {
-        status: 400;
-        code: 'malformed-request' | 'invalid-request';
-    };
-    /**
-     * `unauthenticated`: Authentication is required.
-     */
-    401: Problem & {
-        status: 401;
-        code: 'unauthenticated';
-    };
-    /**
-     * `run-not-found`: There is no such run.
-     */
-    404: Problem & {
-        status: 404;
-        code: 'run-not-found';
-    };
-    /**
-     * `method-not-allowed`: The route does not know this method.
-     */
-    405: Problem & {
-        status: 405;
-        code: 'method-not-allowed';
-    };
-    /**
-     * `request-timeout`: The request took too long to arrive.
-     */
-    408: Problem & {
-        status: 408;
-        code: 'request-timeout';
-    };
-    /**
-     * `body-too-large`: The request body is over the limit.
-     */
-    413: Problem & {
-        status: 413;
-        code: 'body-too-large';
-    };
-    /**
-     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
-     */
-    429: Problem & {
-        status: 429;
-        code: 'too-many-requests' | 'login-throttled';
-    };
-    /**
-     * `headers-too-large`: The request headers are over the limit.
-     */
-    431: Problem & {
-        status: 431;
-        code: 'headers-too-large';
-    };
-    /**
-     * `internal-error`: The gateway failed.
-     */
-    500: Problem & {
-        status: 500;
-        code: 'internal-error';
-    };
-    /**
-     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
-     */
-    503: Problem & {
-        status: 503;
-        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
-    };
-};
-
-export type ListRunTasksError = ListRunTasksErrors[keyof ListRunTasksErrors];
-
-export type ListRunTasksResponses = {
-    /**
-     * A page; `cursor` if there are more.
-     */
-    200: RunTaskPage;
-};
-
-export type ListRunTasksResponse = ListRunTasksResponses[keyof ListRunTasksResponses];
-
 export type ListRunCallsData = {
     body?: never;
     headers?: {
@@ -5531,6 +6355,603 @@ export type ListRunCallsResponses = {
 
 export type ListRunCallsResponse = ListRunCallsResponses[keyof ListRunCallsResponses];
 
+export type ListRunTasksData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The id of the run.
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * Only tasks with this status.
+         */
+        status?: 'pending' | 'running' | 'suspended' | 'skipped' | 'cancelled' | 'faulted' | 'completed';
+        /**
+         * Only tasks at this place of the document.
+         */
+        reference?: string;
+        /**
+         * Only tasks with this text in their name, label or error; upper and lower case are the same.
+         */
+        search?: string;
+        /**
+         * Size of the page.
+         */
+        limit?: number;
+        /**
+         * `cursor` of the previous page, unchanged; the filters must stay the same.
+         */
+        cursor?: string;
+    };
+    url: '/runs/{id}/tasks';
+};
+
+export type ListRunTasksErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `run-not-found`: There is no such run.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'run-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type ListRunTasksError = ListRunTasksErrors[keyof ListRunTasksErrors];
+
+export type ListRunTasksResponses = {
+    /**
+     * A page; `cursor` if there may be more.
+     */
+    200: RunTaskPage;
+};
+
+export type ListRunTasksResponse = ListRunTasksResponses[keyof ListRunTasksResponses];
+
+export type ReadTaskData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The id of the run.
+         */
+        id: string;
+        /**
+         * The id of the task.
+         */
+        taskId: string;
+    };
+    query?: never;
+    url: '/runs/{id}/tasks/{taskId}';
+};
+
+export type ReadTaskErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `run-not-found`: There is no such run. `task-not-found`: There is no such task in the run.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'run-not-found' | 'task-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type ReadTaskError = ReadTaskErrors[keyof ReadTaskErrors];
+
+export type ReadTaskResponses = {
+    /**
+     * The entry of the list.
+     */
+    200: RunTask;
+};
+
+export type ReadTaskResponse = ReadTaskResponses[keyof ReadTaskResponses];
+
+export type ReadTaskDataData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The id of the run.
+         */
+        id: string;
+        /**
+         * The id of the task.
+         */
+        taskId: string;
+    };
+    query?: never;
+    url: '/runs/{id}/tasks/{taskId}/data';
+};
+
+export type ReadTaskDataErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `forbidden`: Your roles do not allow this.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'forbidden';
+    };
+    /**
+     * `run-not-found`: There is no such run. `task-not-found`: There is no such task in the run.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'run-not-found' | 'task-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type ReadTaskDataError = ReadTaskDataErrors[keyof ReadTaskDataErrors];
+
+export type ReadTaskDataResponses = {
+    /**
+     * Each part as JSON text, of at most 64 KiB.
+     */
+    200: TaskData;
+};
+
+export type ReadTaskDataResponse = ReadTaskDataResponses[keyof ReadTaskDataResponses];
+
+export type ListBatchItemsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The id of the run.
+         */
+        id: string;
+        /**
+         * The id of the task.
+         */
+        taskId: string;
+    };
+    query?: {
+        /**
+         * Only items with this status: that of a run, `unknown` or `notStarted`.
+         */
+        status?: 'notStarted' | 'pending' | 'running' | 'waiting' | 'suspended' | 'unknown' | 'cancelled' | 'faulted' | 'completed';
+        /**
+         * Only items with this text in the item, its output or its error; upper and lower case are the same.
+         */
+        search?: string;
+        /**
+         * Size of the page.
+         */
+        limit?: number;
+        /**
+         * `cursor` of the previous page, unchanged; the filters must stay the same.
+         */
+        cursor?: string;
+    };
+    url: '/runs/{id}/tasks/{taskId}/items';
+};
+
+export type ListBatchItemsErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `run-not-found`: There is no such run. `task-not-found`: There is no such task in the run.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'run-not-found' | 'task-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type ListBatchItemsError = ListBatchItemsErrors[keyof ListBatchItemsErrors];
+
+export type ListBatchItemsResponses = {
+    /**
+     * A page; `cursor` if there may be more.
+     */
+    200: BatchItemPage;
+};
+
+export type ListBatchItemsResponse = ListBatchItemsResponses[keyof ListBatchItemsResponses];
+
+export type PreviewTaskData = {
+    body?: PreviewFormat;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The id of the run.
+         */
+        id: string;
+        /**
+         * The id of the task.
+         */
+        taskId: string;
+    };
+    query?: {
+        /**
+         * The same as `format` in the body.
+         */
+        format?: 'native' | 'cli' | 'xml';
+    };
+    url: '/runs/{id}/tasks/{taskId}/preview';
+};
+
+export type PreviewTaskErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'forbidden' | 'cross-site';
+    };
+    /**
+     * `run-not-found`: There is no such run. `task-not-found`: There is no such task in the run.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'run-not-found' | 'task-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `run-conflict`: The state of the run does not allow this.
+     */
+    409: Problem & {
+        status: 409;
+        code: 'run-conflict';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `unsupported-media-type`: The request body has an unsupported media type.
+     */
+    415: Problem & {
+        status: 415;
+        code: 'unsupported-media-type';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `audit-unavailable`: The call cannot be put on record. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type PreviewTaskError = PreviewTaskErrors[keyof PreviewTaskErrors];
+
+export type PreviewTaskResponses = {
+    /**
+     * The preview, or why there is none.
+     */
+    200: PreviewOfTask;
+};
+
+export type PreviewTaskResponse = PreviewTaskResponses[keyof PreviewTaskResponses];
+
 export type RunAutomationData = {
     body?: RunRequest;
     headers?: {
@@ -5576,11 +6997,11 @@ export type RunAutomationErrors = {
         code: 'forbidden' | 'cross-site';
     };
     /**
-     * `automation-not-found`: There is no such automation.
+     * `automation-not-found`: There is no such automation. `workflow-not-found`: There is no such workflow.
      */
     404: Problem & {
         status: 404;
-        code: 'automation-not-found';
+        code: 'automation-not-found' | 'workflow-not-found';
     };
     /**
      * `method-not-allowed`: The route does not know this method.
@@ -6188,11 +7609,11 @@ export type RerunRunErrors = {
         code: 'forbidden' | 'cross-site';
     };
     /**
-     * `run-not-found`: There is no such run.
+     * `workflow-not-found`: There is no such workflow. `run-not-found`: There is no such run.
      */
     404: Problem & {
         status: 404;
-        code: 'run-not-found';
+        code: 'workflow-not-found' | 'run-not-found';
     };
     /**
      * `method-not-allowed`: The route does not know this method.
@@ -6272,7 +7693,7 @@ export type RerunRunResponses = {
     /**
      * The new run.
      */
-    201: Run;
+    201: RepeatedRun;
 };
 
 export type RerunRunResponse = RerunRunResponses[keyof RerunRunResponses];
@@ -6584,6 +8005,110 @@ export type SendEventsResponses = {
 };
 
 export type SendEventsResponse = SendEventsResponses[keyof SendEventsResponses];
+
+export type ReleaseRunsData = {
+    body: RunsRelease;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/runs/release';
+};
+
+export type ReleaseRunsErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-json`: The request body is not acceptable JSON. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-json' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `forbidden`: Your roles do not allow this. `cross-site`: The request comes from another site.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'forbidden' | 'cross-site';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `unsupported-media-type`: The request body has an unsupported media type.
+     */
+    415: Problem & {
+        status: 415;
+        code: 'unsupported-media-type';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type ReleaseRunsError = ReleaseRunsErrors[keyof ReleaseRunsErrors];
+
+export type ReleaseRunsResponses = {
+    /**
+     * The runs go on.
+     */
+    200: ReleasedRuns;
+};
+
+export type ReleaseRunsResponse = ReleaseRunsResponses[keyof ReleaseRunsResponses];
 
 export type ListApprovalsData = {
     body?: never;
@@ -8002,13 +9527,21 @@ export type ListAuditData = {
     path?: never;
     query?: {
         /**
-         * Only records of this time or later (RFC 3339).
+         * Only records of this time or later (RFC 3339), or of this day or later.
          */
         from?: string;
         /**
-         * Only records of this time or earlier (RFC 3339).
+         * Only records of this time or earlier (RFC 3339), or of this day or earlier; the day is included.
          */
         to?: string;
+        /**
+         * Time zone (IANA) in which a day of `from` or `to` begins.
+         */
+        timeZone?: string;
+        /**
+         * Only the record with this `id`; `_` means `/`.
+         */
+        id?: string;
         /**
          * Only records of the principal with this name.
          */
@@ -8017,6 +9550,18 @@ export type ListAuditData = {
          * Only calls to this adapter instance.
          */
         adapter?: string;
+        /**
+         * Only records of the automation, workflow, form, approval or run with this `_id` or name.
+         */
+        object?: string;
+        /**
+         * Only changes of the device with this name: in the path, or in the preview.
+         */
+        device?: string;
+        /**
+         * Only records that have this text in address, objects, devices, principal or detail. Upper and lower case differ.
+         */
+        search?: string;
         /**
          * Only records that have this text in their address, or in `_id` or `name` of `automation`, `workflow`, `form`, `approval` or `run`, such as the name of a device.
          */
@@ -8114,12 +9659,121 @@ export type ListAuditError = ListAuditErrors[keyof ListAuditErrors];
 
 export type ListAuditResponses = {
     /**
-     * The records; `cursor` if there may be more.
+     * A page; `cursor` if there may be more.
      */
     200: AuditPage;
 };
 
 export type ListAuditResponse = ListAuditResponses[keyof ListAuditResponses];
+
+export type ReadAuditBodyData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The `id` of the record, with `_` in place of `/`.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/audit/{id}/body';
+};
+
+export type ReadAuditBodyErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `forbidden`: Your roles do not allow this.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'forbidden';
+    };
+    /**
+     * `body-not-found`: There is no such body.
+     */
+    404: Problem & {
+        status: 404;
+        code: 'body-not-found';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type ReadAuditBodyError = ReadAuditBodyErrors[keyof ReadAuditBodyErrors];
+
+export type ReadAuditBodyResponses = {
+    /**
+     * The body. A longer one than 64 KiB is `truncated` to whole characters.
+     */
+    200: AuditBody;
+};
+
+export type ReadAuditBodyResponse = ReadAuditBodyResponses[keyof ReadAuditBodyResponses];
 
 export type VerifyAuditData = {
     body?: AuditVerificationRequest;
@@ -8224,6 +9878,231 @@ export type VerifyAuditResponses = {
 };
 
 export type VerifyAuditResponse = VerifyAuditResponses[keyof VerifyAuditResponses];
+
+export type ReadRunStatisticsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * From the step on that has this time (RFC 3339); by default 24 hours before `until`.
+         */
+        since?: string;
+        /**
+         * To the step that has the moment before this time (RFC 3339); by default now.
+         */
+        until?: string;
+        /**
+         * Length of a step: quarters of an hour, hours that divide a day, or days. Steps begin with the day of the time zone.
+         */
+        step?: string;
+        /**
+         * The time zone of the steps, a name of the IANA database.
+         */
+        timeZone?: string;
+    };
+    url: '/statistics/runs';
+};
+
+export type ReadRunStatisticsErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type ReadRunStatisticsError = ReadRunStatisticsErrors[keyof ReadRunStatisticsErrors];
+
+export type ReadRunStatisticsResponses = {
+    /**
+     * Each whole step of the time, at most 400. A step in which none ended has `counts` without a member, and no times.
+     */
+    200: RunStatistics;
+};
+
+export type ReadRunStatisticsResponse = ReadRunStatisticsResponses[keyof ReadRunStatisticsResponses];
+
+export type ReadCallStatisticsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own id for this request: 1 to 128 visible ASCII characters. The gateway replaces any other value by a new id.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * From the step on that has this time (RFC 3339); by default 24 hours before `until`.
+         */
+        since?: string;
+        /**
+         * To the step that has the moment before this time (RFC 3339); by default now.
+         */
+        until?: string;
+        /**
+         * Length of a step: quarters of an hour, hours that divide a day, or days. Steps begin with the day of the time zone.
+         */
+        step?: string;
+        /**
+         * The time zone of the steps, a name of the IANA database.
+         */
+        timeZone?: string;
+        /**
+         * Only calls to the adapter instance with this name.
+         */
+        adapter?: string;
+    };
+    url: '/statistics/calls';
+};
+
+export type ReadCallStatisticsErrors = {
+    /**
+     * `malformed-request`: The HTTP request is malformed. `invalid-request`: The request does not fit its schema.
+     */
+    400: Problem & {
+        status: 400;
+        code: 'malformed-request' | 'invalid-request';
+    };
+    /**
+     * `unauthenticated`: Authentication is required.
+     */
+    401: Problem & {
+        status: 401;
+        code: 'unauthenticated';
+    };
+    /**
+     * `forbidden`: Your roles do not allow this.
+     */
+    403: Problem & {
+        status: 403;
+        code: 'forbidden';
+    };
+    /**
+     * `method-not-allowed`: The route does not know this method.
+     */
+    405: Problem & {
+        status: 405;
+        code: 'method-not-allowed';
+    };
+    /**
+     * `request-timeout`: The request took too long to arrive.
+     */
+    408: Problem & {
+        status: 408;
+        code: 'request-timeout';
+    };
+    /**
+     * `body-too-large`: The request body is over the limit.
+     */
+    413: Problem & {
+        status: 413;
+        code: 'body-too-large';
+    };
+    /**
+     * `too-many-requests`: Too many requests. `login-throttled`: Too many failed logins.
+     */
+    429: Problem & {
+        status: 429;
+        code: 'too-many-requests' | 'login-throttled';
+    };
+    /**
+     * `headers-too-large`: The request headers are over the limit.
+     */
+    431: Problem & {
+        status: 431;
+        code: 'headers-too-large';
+    };
+    /**
+     * `internal-error`: The gateway failed.
+     */
+    500: Problem & {
+        status: 500;
+        code: 'internal-error';
+    };
+    /**
+     * `overloaded`: The gateway is overloaded. `issuer-unavailable`: The issuer of the token cannot be asked. `store-unavailable`: The store is unavailable.
+     */
+    503: Problem & {
+        status: 503;
+        code: 'overloaded' | 'issuer-unavailable' | 'store-unavailable';
+    };
+};
+
+export type ReadCallStatisticsError = ReadCallStatisticsErrors[keyof ReadCallStatisticsErrors];
+
+export type ReadCallStatisticsResponses = {
+    /**
+     * Each whole step of the time, at most 400. A step in which none ended has `counts` without a member, and no times.
+     */
+    200: CallStatistics;
+};
+
+export type ReadCallStatisticsResponse = ReadCallStatisticsResponses[keyof ReadCallStatisticsResponses];
 
 export type HealthzData = {
     body?: never;

@@ -3,11 +3,16 @@ import { useState } from 'preact/hooks';
 import { type Adapter, type AdapterTest, durationText } from '#client/gateway.ts';
 import { hrefOf } from '../address.ts';
 import { change } from '../change.ts';
+import { Subject } from '../frame/subject.ts';
+import { CallPicture } from '../home/pictures.tsx';
 import { useLoad } from '../load.ts';
 import { Action } from '../parts/action.tsx';
 import { Empty, Facts, Panel, Table, Time } from '../parts/basics.tsx';
+import { Icon } from '../parts/icon.tsx';
 import { Failure, Loading } from '../parts/loading.tsx';
+import { NeededRight } from '../parts/needed-right.tsx';
 import { Status } from '../parts/status.tsx';
+import { TimeRangePicker } from '../parts/time-range.tsx';
 import { gateway, may } from '../session.ts';
 
 /** All adapter instances, as this gateway knows them. */
@@ -17,7 +22,7 @@ export function Adapters(): JSX.Element {
     <>
       <div class="buttons">
         <button type="button" onClick={adapters.again}>
-          Ask again
+          <Icon of="history" /> Refresh
         </button>
         {may('reloadAdapters') && (
           <Action
@@ -38,7 +43,7 @@ export function Adapters(): JSX.Element {
   );
 }
 
-export function AdapterTable({ adapters }: { readonly adapters: readonly Adapter[] }): JSX.Element {
+function AdapterTable({ adapters }: { readonly adapters: readonly Adapter[] }): JSX.Element {
   return (
     <Table
       label="Adapters"
@@ -78,7 +83,12 @@ export function AdapterPage({ name }: { readonly name: string }): JSX.Element {
       {(list) => {
         const adapter = list.find((one) => one.name === name);
         if (adapter === undefined) return <Failure error={new Error(`There is no adapter ${JSON.stringify(name)}.`)} />;
-        return <AdapterDetails adapter={adapter} again={adapters.again} />;
+        return (
+          <>
+            <Subject title={name} />
+            <AdapterDetails adapter={adapter} again={adapters.again} />
+          </>
+        );
       }}
     </Loading>
   );
@@ -133,13 +143,16 @@ function AdapterDetails({ adapter, again }: { readonly adapter: Adapter; readonl
           ))}
         </Table>
       </Panel>
-      {may('testAdapter') && <AdapterTrial name={adapter.name} again={again} />}
+      <AdapterTrial name={adapter.name} again={again} />
+      {may('readCallStatistics') && <TimeRangePicker byDefault="24h" />}
+      {may('readCallStatistics') && <CallPicture adapter={adapter.name} round={0} />}
     </>
   );
 }
 
 function AdapterTrial({ name, again }: { readonly name: string; readonly again: () => void }): JSX.Element {
   const [result, setResult] = useState<AdapterTest | undefined>(undefined);
+  if (!may('testAdapter')) return <NeededRight of="testAdapter" to="test this adapter" />;
   return (
     <Panel title="Test">
       <p>Each address is asked once: name, connection, TLS, answer and credentials. Nothing is changed.</p>

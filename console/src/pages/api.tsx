@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { hrefOf, pagePlace, place } from '../address.ts';
+import { Subject } from '../frame/subject.ts';
 import { useLoad } from '../load.ts';
 import {
   type ApiDocument,
@@ -79,7 +80,7 @@ function Operations({ document, search }: { readonly document: ApiDocument; read
 }
 
 /** One operation: its parameters, bodies and errors, and a form to try it. */
-export function ApiOperationPage({ name }: { readonly name: string }): JSX.Element {
+export function ApiOperationPage({ id: name }: { readonly id: string }): JSX.Element {
   const loaded = useDocument();
   return (
     <Loading of={loaded}>
@@ -104,6 +105,7 @@ function OperationDetails({
   const parameters = parametersOf(document, operation);
   return (
     <>
+      <Subject title={operation.operationId} />
       <p>
         <code>
           {method} {path}

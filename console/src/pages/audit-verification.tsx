@@ -10,7 +10,7 @@ import { timeText } from '../texts.ts';
 /** What the parts of a verification found together. A `cursor`: it goes on. */
 type Found = Omit<AuditVerification, 'checkpoints'>;
 
-const nothing: Found = { chains: 0, records: 0, problems: [] };
+const nothing: Found = { chains: 0, records: 0, problems: [], lost: [] };
 /** Problems that the page lists. */
 const shownProblems = 20;
 
@@ -47,13 +47,14 @@ function added(sum: Found, { checkpoints: _none, ...part }: AuditVerification): 
     chains: sum.chains + part.chains,
     records: sum.records + part.records,
     problems: [...sum.problems, ...part.problems],
+    lost: [...sum.lost, ...part.lost],
     ...(from !== undefined && { from }),
     ...(to !== undefined && { to }),
     ...(part.cursor !== undefined && { cursor: part.cursor }),
   };
 }
 
-function Verdict({ of: { records, chains, problems, from, to, cursor } }: { readonly of: Found }): JSX.Element {
+function Verdict({ of: { records, chains, problems, lost, from, to, cursor } }: { readonly of: Found }): JSX.Element {
   const count = `${records.toLocaleString('en')} ${records === 1 ? 'record' : 'records'}`;
   const period = from === undefined || to === undefined ? '' : `, from ${timeText(from)} to ${timeText(to)}`;
   return (
@@ -69,6 +70,19 @@ function Verdict({ of: { records, chains, problems, from, to, cursor } }: { read
         {cursor === undefined && problems.length > 0 && `${count} verified${period}.`}
       </p>
       {problems.length > 0 && <Problems of={problems} />}
+      {lost.map(({ chain, from: first, to: last }) => (
+        <p key={`${chain}/${first}`}>
+          The store lost{' '}
+          <code>
+            {chain}/{first}
+          </code>{' '}
+          to{' '}
+          <code>
+            {chain}/{last}
+          </code>{' '}
+          with its last commits, as a gateway noticed.
+        </p>
+      ))}
       {cursor === undefined && (
         <p class="note">
           Who has the store has its key too. Only checkpoints that are kept elsewhere reveal a log that was rewritten with it:{' '}

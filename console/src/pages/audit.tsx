@@ -1,100 +1,102 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { type AuditRecord, durationText, type ListAuditData } from '#client/gateway.ts';
 import { hrefOf, place } from '../address.ts';
+import { objectsOf, recordHref, recordTitle } from '../audit-texts.ts';
 import { useLoad } from '../load.ts';
+import { type ListPage, useOlder } from '../older.tsx';
 import { Empty, Table, Time } from '../parts/basics.tsx';
 import { Input, Select } from '../parts/field.tsx';
-import { Days, Filters } from '../parts/filters.tsx';
-import { Failure, Loading } from '../parts/loading.tsx';
+import { Filters } from '../parts/filters.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
+import { TimeRangePicker } from '../parts/time-range.tsx';
 import { gateway, may } from '../session.ts';
-import { countText } from '../texts.ts';
+import { countText, seenText } from '../texts.ts';
+import { rangeOf } from '../time-range.ts';
+import { AuditExport } from './audit-export.tsx';
 import { ChainVerification } from './audit-verification.tsx';
 
 type Query = NonNullable<ListAuditData['query']>;
 const pageSize = 100;
+const filterNames = ['principal', 'adapter', 'object', 'device', 'search', 'address', 'outcome'] as const;
+
+/** The filters and the range of the address, as the gateway takes them. */
+function auditQuery(query: URLSearchParams): Query {
+  const { since, until } = rangeOf(query);
+  const given = filterNames.flatMap((name) => (query.get(name) ? [[name, query.get(name)] as const] : []));
+  return { ...Object.fromEntries(given), ...(since && { from: since }), ...(until && { to: until }) };
+}
 
 /** Who did what, and what came of it. */
 export function Audit(): JSX.Element {
-  const filters = Object.fromEntries(place.value.query) as Query;
-  const key = place.value.query.toString();
+  const { query } = place.value;
+  const filters = auditQuery(query);
+  const key = query.toString();
   const first = useLoad(
     async (signal) => (await gateway.listAudit({ query: { ...filters, limit: pageSize }, signal })).value,
     [key],
   );
   return (
     <>
+      <TimeRangePicker />
       <Filters label="Filter the audit log">
+        <Input label="Device" name="device" value={filters.device ?? ''} hint="Changes of it." />
+        <Input label="Object" name="object" value={filters.object ?? ''} hint="An automation, workflow, form, run or approval." />
         <Input label="Who" name="principal" value={filters.principal ?? ''} />
         <Input label="Adapter" name="adapter" value={filters.adapter ?? ''} />
-        <Input label="Device or path" name="address" value={filters.address ?? ''} placeholder="such as ce0" />
+        <Input label="Has the text" name="search" value={filters.search ?? ''} hint="In path, object, device, name or detail." />
+        <Input label="Part of the path" name="address" value={filters.address ?? ''} />
         <Select
           label="Outcome"
           name="outcome"
           value={filters.outcome ?? ''}
           options={[['', 'any'], ...(['ok', 'refused', 'failed', 'unknown'] as const).map((one) => [one, one] as const)]}
         />
-        <Input label="From" name="from" value={filters.from ?? ''} placeholder="2026-03-01T00:00:00Z" />
-        <Input label="To" name="to" value={filters.to ?? ''} placeholder="2026-03-02T00:00:00Z" />
       </Filters>
-      <Days from="from" to="to" />
       <Loading of={first}>{(page) => <AuditPages key={key} first={page} filters={filters} />}</Loading>
       {may('verifyAudit') && <ChainVerification />}
     </>
   );
 }
 
-interface Page {
-  readonly list: readonly AuditRecord[];
-  readonly cursor?: string | undefined;
-}
-
-function AuditPages({ first, filters }: { readonly first: Page; readonly filters: Query }): JSX.Element {
-  const [page, setPage] = useState<Page>(first);
-  const [error, setError] = useState<unknown>(undefined);
-  const more = (cursor: string): void => {
-    gateway
-      .listAudit({ query: { ...filters, limit: pageSize, cursor } })
-      .then(({ value }) => setPage((last) => ({ list: [...last.list, ...value.list], cursor: value.cursor })), setError);
-  };
-  const { list, cursor } = page;
-  if (list.length === 0) return <Empty>No record fits these filters.</Empty>;
+function AuditPages({ first, filters }: { readonly first: ListPage<AuditRecord>; readonly filters: Query }): JSX.Element {
+  const { list, button } = useOlder(first, async (cursor) => {
+    return (await gateway.listAudit({ query: { ...filters, limit: pageSize, cursor } })).value;
+  });
   return (
     <>
-      <Table label="Audit records" columns={['Time', 'Who', 'What', 'Outcome', 'Took', 'Details']} extra={[5, 6]}>
-        {list.map((record) => (
-          <Row key={record.id} record={record} />
-        ))}
-      </Table>
-      {error !== undefined && <Failure error={error} />}
-      {cursor !== undefined && (
-        <p>
-          <button type="button" onClick={() => more(cursor)}>
-            Show older records
-          </button>
-        </p>
+      {list.length === 0 ? (
+        <Empty>No record fits these filters.</Empty>
+      ) : (
+        <Table label="Audit records" columns={['Time', 'Who', 'What', 'Outcome', 'Took', 'Details']} extra={[5, 6]}>
+          {list.map((record) => (
+            <Row key={record.id} record={record} />
+          ))}
+        </Table>
       )}
+      {button(list.length === 0 ? 'Look further in the log' : 'Show older records')}
+      {list.length > 0 && <AuditExport filters={filters} />}
     </>
   );
 }
 
 function Row({ record }: { readonly record: AuditRecord }): JSX.Element {
-  const { adapter, verb, address, code, status, via, run } = record;
+  const { code, status, via, run, devices } = record;
   const runId = run?._id ?? via?.run;
   return (
     <tr>
       <td class="fixed">
-        <Time at={record.time} />
+        <Time at={record.time} exact />
       </td>
       <td>
-        {record.principal ?? '–'}
+        {seenText(record.principal ?? '–')}
         {record.sourceAddress !== undefined && <div class="soft">{record.sourceAddress}</div>}
       </td>
       <td class="grow">
-        {record.route ?? record.event}
-        <div class="soft">{adapter === undefined ? '' : `${adapter} ${verb ?? ''} ${address ?? ''}`}</div>
+        <a href={recordHref(record.id)}>{recordTitle(record)}</a>
+        {record.adapter !== undefined && <div class="soft">{record.route}</div>}
         <About record={record} />
+        {devices !== undefined && <div class="soft">devices {seenText(devices.slice(0, 5).join(', '))}</div>}
       </td>
       <td>{record.outcome === undefined ? '' : <Status of={record.outcome} />}</td>
       <td class="fixed number">{record.durationMs === undefined ? '' : durationText(record.durationMs)}</td>
@@ -106,7 +108,6 @@ function Row({ record }: { readonly record: AuditRecord }): JSX.Element {
             <a href={hrefOf(['runs', runId])}>run</a>
           </div>
         )}
-        {record.requestId !== undefined && <div class="soft">{record.requestId}</div>}
       </td>
     </tr>
   );
@@ -119,26 +120,11 @@ function About({ record }: { readonly record: AuditRecord }): JSX.Element {
     <>
       {objectsOf(record).map(({ kind, name, path }) => (
         <div key={kind} class="soft">
-          {kind} {path === undefined ? name : <a href={hrefOf(path)}>{name}</a>}
+          {kind} {path === undefined ? seenText(name) : <a href={hrefOf(path)}>{seenText(name)}</a>}
         </div>
       ))}
-      {reason !== undefined && <div>“{reason}”</div>}
-      {event !== 'request' && <div class="soft">{detail}</div>}
+      {reason !== undefined && <div>“{seenText(reason)}”</div>}
+      {event !== 'request' && <div class="soft">{seenText(detail ?? '')}</div>}
     </>
   );
-}
-
-/** What a record is about, each with the way to its page. */
-function objectsOf({ automation, workflow, form, approval }: AuditRecord) {
-  const named = [
-    { kind: 'automation', of: automation, place: 'automations' },
-    { kind: 'workflow', of: workflow, place: 'workflows' },
-    { kind: 'form', of: form, place: 'forms' },
-    { kind: 'approval', of: approval, place: 'approvals' },
-  ] as const;
-  return named.flatMap(({ kind, of, place: page }) => {
-    if (of === undefined) return [];
-    const version = 'version' in of && of.version !== undefined ? ` ${of.version}` : '';
-    return [{ kind, name: `${of.name}${version}`, path: page === 'forms' ? undefined : [page, of._id] }];
-  });
 }

@@ -1,15 +1,20 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import type { OperationName } from '#client/gateway.ts';
 import { gatewayAddress, hrefOf, place } from '../address.ts';
+import { type EarlierCall, earlierCalls, keepCall } from '../explorer-history.ts';
 import { useLoad } from '../load.ts';
 import { useSending } from '../parts/action.tsx';
-import { Area, Input, Select, textOf } from '../parts/field.tsx';
+import { Area, Field, Input, Select, textOf } from '../parts/field.tsx';
 import { Failure } from '../parts/loading.tsx';
-import { Reply, Snippets } from '../parts/reply.tsx';
+import { NeededRight } from '../parts/needed-right.tsx';
+import { Snippets } from '../parts/reply.tsx';
 import { type ReadReply, readReply } from '../reading.ts';
 import { gateway, may } from '../session.ts';
 import type { SnippetCall } from '../snippets.ts';
+import { EarlierCalls } from './earlier-calls.tsx';
+import { useQuestion } from './question.tsx';
+import { PreviewReply, ReplyViews } from './reply-views.tsx';
 
 type Kind = 'restQuery' | 'restAction' | 'restRequest' | 'preview' | 'restCall';
 
@@ -21,11 +26,12 @@ const kinds: readonly (readonly [Kind, string])[] = [
   ['restCall', 'REST call'],
 ];
 
-/** Calls to orchestrators and other far sides, by hand. */
+/** Calls to orchestrators and other upstreams, by hand. */
 export function Explorer(): JSX.Element {
+  const { query } = place.value;
   const offered = kinds.filter(([name]) => may(name));
-  const asked = place.value.query.get('kind');
-  const kind = offered.find(([name]) => name === asked)?.[0] ?? offered[0]?.[0] ?? 'restQuery';
+  const missing = kinds.filter(([name]) => !may(name));
+  const kind = offered.find(([name]) => name === query.get('kind'))?.[0] ?? offered[0]?.[0] ?? 'restQuery';
   return (
     <>
       <nav class="tabs" aria-label="Kinds of calls">
@@ -39,20 +45,27 @@ export function Explorer(): JSX.Element {
           ))}
         </ul>
       </nav>
-      <CallForm key={kind} kind={kind} />
+      <CallForm key={query.toString()} kind={kind} />
+      {missing.map(([name, title]) => (
+        <NeededRight key={name} of={name} to={`send: ${title}`} />
+      ))}
     </>
   );
 }
 
-const changes: ReadonlySet<Kind> = new Set(['restAction', 'restRequest', 'restCall']);
-
 function CallForm({ kind }: { readonly kind: Kind }): JSX.Element {
   const [reply, setReply] = useState<ReadReply | undefined>(undefined);
   const [made, setMade] = useState<SnippetCall | undefined>(undefined);
+  const [sent, setSent] = useState<EarlierCall | undefined>(undefined);
+  const question = useQuestion();
   const { isBusy, error, submit } = useSending(async (form) => {
     const call = callOf(kind, form);
-    setReply(undefined);
+    const earlier = earlierOf(kind, form);
     setMade(snippetOf(kind, call));
+    if (isChange(earlier) && !(await question.ask(`${earlier.method} ${earlier.path}`, earlier.adapter))) return;
+    setReply(undefined);
+    keepCall('history', earlier);
+    setSent(earlier);
     setReply(await readReply(() => gateway.open(kind, call)));
   });
   return (
@@ -78,14 +91,36 @@ function CallForm({ kind }: { readonly kind: Kind }): JSX.Element {
           {isBusy ? 'Sending…' : 'Send'}
         </button>
       </form>
+      {question.dialog}
       {error !== undefined && <Failure error={error} />}
-      {reply !== undefined && <Reply of={reply} />}
+      {reply !== undefined && kind === 'preview' && <PreviewReply text={reply.text} />}
+      {reply !== undefined && <ReplyViews of={reply} />}
       {made !== undefined && <Snippets of={made} />}
+      <EarlierCalls sent={sent} />
     </>
   );
 }
 
+const changes: ReadonlySet<Kind> = new Set(['restAction', 'restRequest', 'restCall']);
+
+/** What the form has, as the browser keeps it. */
+function earlierOf(kind: Kind, form: HTMLFormElement): EarlierCall {
+  const get = (name: string): string => textOf(form, name).trim();
+  const at = new Date().toISOString();
+  if (kind === 'restCall') return { kind, adapter: '', method: get('verb'), path: get('uri'), accept: '', at };
+  const method = hasMethod(kind) ? get('method') : (fixedMethods[kind] ?? '');
+  return { kind, adapter: get('adapter'), method, path: get('path'), accept: get('accept'), at };
+}
+
+const fixedMethods: Readonly<Record<string, string>> = { restQuery: 'GET', restAction: 'POST' };
+
+/** Whether the call may change something: then the console asks first. */
+function isChange({ kind, method }: EarlierCall): boolean {
+  return kind !== 'preview' && method !== 'GET';
+}
+
 function OrchestratorFields({ kind }: { readonly kind: Kind }): JSX.Element {
+  const { query } = place.value;
   const adapters = useLoad(
     async (signal) => (may('listAdapters') ? (await gateway.listAdapters({ signal })).value.list : []),
     [],
@@ -94,37 +129,62 @@ function OrchestratorFields({ kind }: { readonly kind: Kind }): JSX.Element {
   return (
     <>
       {names.length === 0 && !adapters.isLoading ? (
-        <Input label="Adapter" name="adapter" required />
+        <Input label="Adapter" name="adapter" required value={query.get('adapter') ?? ''} />
       ) : (
-        <Select label="Adapter" name="adapter" options={names} />
+        <Select label="Adapter" name="adapter" value={query.get('adapter') ?? ''} options={names} />
       )}
-      {hasMethod(kind) && <Method name="method" />}
-      <Input
-        label="Path"
-        name="path"
-        required
-        hint="As the orchestrator knows it; it is sent as it is."
-        placeholder="restconf/data/tailf-ncs:devices/device?fields=name"
-      />
-      <Input label="Accept" name="accept" required value="application/yang-data+json" />
+      {hasMethod(kind) && <Method name="method" value={query.get('method') ?? 'GET'} />}
+      <Path />
+      <Input label="Accept" name="accept" required value={query.get('accept') ?? 'application/yang-data+json'} />
       {kind !== 'restQuery' && <Input label="Content-Type" name="contentType" hint="Empty: that of the adapter’s kind." />}
     </>
   );
 }
 
+/** The path, with those that this browser knows. */
+function Path(): JSX.Element {
+  const { query } = place.value;
+  const list = useId();
+  const known = [...new Set(earlierCalls('history').map(({ path }) => path))];
+  return (
+    <Field label="Path" hint="As the orchestrator knows it; it is sent as it is.">
+      {(ids) => (
+        <>
+          <input
+            {...ids}
+            name="path"
+            required
+            list={list}
+            spellcheck={false}
+            autocomplete="off"
+            defaultValue={query.get('path') ?? ''}
+            placeholder="restconf/data/tailf-ncs:devices/device?fields=name"
+          />
+          <datalist id={list}>
+            {known.map((path) => (
+              <option key={path} value={path} />
+            ))}
+          </datalist>
+        </>
+      )}
+    </Field>
+  );
+}
+
 function RestCallFields(): JSX.Element {
+  const { query } = place.value;
   return (
     <>
-      <Method name="verb" />
-      <Input label="URI" name="uri" required placeholder="https://api.example.net/items" />
+      <Method name="verb" value={query.get('method') ?? 'GET'} />
+      <Input label="URI" name="uri" required value={query.get('path') ?? ''} placeholder="https://api.example.net/items" />
       <Area label="Headers, one a line" name="headers" rows={3} hint="Such as: Accept: application/json" />
     </>
   );
 }
 
-function Method({ name }: { readonly name: string }): JSX.Element {
+function Method({ name, value }: { readonly name: string; readonly value: string }): JSX.Element {
   const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, method] as const);
-  return <Select label="Method" name={name} options={methods} />;
+  return <Select label="Method" name={name} value={value} options={methods} />;
 }
 
 interface MadeCall {

@@ -14,7 +14,9 @@ export function Login(): JSX.Element {
   const failure = place.value.query.get('failure') ?? '';
   return (
     <main class="login" id="main">
-      <h1 tabIndex={-1}>Orchestration Gateway</h1>
+      <h1 tabIndex={-1}>
+        <span class="mark" /> Orchestration Gateway
+      </h1>
       {loginNotice.value !== '' && <p role="status">{loginNotice.value}</p>}
       {failure !== '' && error === undefined && (
         <div class="failure" role="alert">
@@ -68,7 +70,9 @@ export function LoggedIn(): JSX.Element | null {
   if (notice === undefined) return null;
   return (
     <main class="login" id="main">
-      <h1 tabIndex={-1}>Orchestration Gateway</h1>
+      <h1 tabIndex={-1}>
+        <span class="mark" /> Orchestration Gateway
+      </h1>
       <p role="status">{notice}</p>
       <a class="button" href={next}>
         Continue

@@ -1,33 +1,36 @@
 import type { JSX } from 'preact';
-import { durationText, type ListedRun } from '#client/gateway.ts';
+import { durationText, itemsText, type ListedRun } from '#client/gateway.ts';
 import { hrefOf } from '../address.ts';
 import { Table, Time } from '../parts/basics.tsx';
 import { Status } from '../parts/status.tsx';
-import { errorKind } from '../texts.ts';
+import { errorKind, seenText } from '../texts.ts';
 
 /** Runs, the newest first. */
 export function RunTable({ runs, label }: { readonly runs: readonly ListedRun[]; readonly label: string }): JSX.Element {
   return (
-    <Table label={label} columns={['State', 'Run', 'Workflow', 'Started by', 'Created', 'Took', 'Error']} extra={[4, 5, 6, 7]}>
+    <Table label={label} columns={['State', 'Run', 'Started by', 'Started', 'Took', 'Error']} extra={[3, 4, 5]}>
       {runs.map((run) => (
         <tr key={run.id}>
           <td>
             <Status of={run.status} />
           </td>
-          <td>
-            <a href={hrefOf(['runs', run.id])}>
-              <code>{shortId(run.id)}</code>
-            </a>
-          </td>
           <td class="grow">
-            {run.workflow} <span class="soft">{run.version}</span>
+            <a href={hrefOf(['runs', run.id])}>{seenText(run.automationName ?? run.workflow)}</a>
+            <div class="soft">
+              {run.automationName !== undefined && `${run.workflow} `}
+              {run.version} <code class="fixed">{shortId(run.id)}</code>
+            </div>
+            {run.items !== undefined && <div class="soft">{itemsText(run.items)}</div>}
           </td>
           <td>{run.startedBy.principal ?? 'schedule'}</td>
           <td class="fixed">
             <Time at={run.createdAt} />
           </td>
           <td class="fixed number">{tookText(run)}</td>
-          <td>{run.error === undefined ? '' : errorKind(run.error.type)}</td>
+          <td class="grow">
+            {run.error !== undefined && <Fault of={run.error} />}
+            {run.suspendedBy !== undefined && <span>{suspensionText[run.suspendedBy]}</span>}
+          </td>
         </tr>
       ))}
     </Table>
@@ -44,3 +47,23 @@ export function tookText({ startedAt, endedAt }: Pick<ListedRun, 'startedAt' | '
   if (startedAt === undefined) return '–';
   return durationText((endedAt === undefined ? Date.now() : Date.parse(endedAt)) - Date.parse(startedAt));
 }
+
+/** The kind of an error, and the first line of its detail. */
+function Fault({ of: { type, title, detail = title ?? '' } }: { readonly of: NonNullable<ListedRun['error']> }): JSX.Element {
+  const [line = ''] = detail.split('\n');
+  return (
+    <>
+      {seenText(errorKind(type))}
+      <div class="soft">{seenText(line.length > 120 ? `${line.slice(0, 120)}…` : line)}</div>
+    </>
+  );
+}
+
+/** Why a run is suspended. */
+export const suspensionText: Readonly<Record<NonNullable<ListedRun['suspendedBy']>, string>> = {
+  people: 'Somebody suspended it.',
+  'unknown-outcome': 'People have to decide about a call.',
+  'delegation-lost': 'Somebody who answers for its calls is gone, or may not make them. Resume it once that is mended.',
+  'person-gone': 'The principal in whose name it calls was removed or blocked.',
+  'store-loss': 'The store lost commits while the run was under way. It goes on after POST /runs/release.',
+};

@@ -1,74 +1,92 @@
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
-import type { Run, RunTask } from '#client/gateway.ts';
-import { goTo, hrefOf } from '../address.ts';
-import { change } from '../change.ts';
+import { useCallback, useEffect } from 'preact/hooks';
+import { itemsText, type Run } from '#client/gateway.ts';
+import { hrefOf } from '../address.ts';
+import { Subject } from '../frame/subject.ts';
 import { useLive } from '../live.ts';
 import { useLoad } from '../load.ts';
-import { Action } from '../parts/action.tsx';
 import { Facts, Panel, Text, Time } from '../parts/basics.tsx';
 import { LiveSign } from '../parts/live-sign.tsx';
-import { Loading } from '../parts/loading.tsx';
+import { Failure, Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
-import { useRetryKey } from '../retry-key.ts';
+import { useRunTasks } from '../run-tasks.ts';
 import { gateway, may } from '../session.ts';
-import { errorKind, indentedJson, memberText } from '../texts.ts';
+import { errorKind, indentedJson, memberText, seenText } from '../texts.ts';
 import { ApprovalTable } from './approvals.tsx';
-import { tookText } from './run-table.tsx';
-import { isUndecided, Timeline } from './timeline.tsx';
-
-const tasksShown = 1_000;
+import { InvolvedPeople } from './involved-people.tsx';
+import { isOver, RunActions } from './run-actions.tsx';
+import { RunGraph } from './run-graph.tsx';
+import { suspensionText, tookText } from './run-table.tsx';
+import { Timeline } from './timeline.tsx';
 
 /** One run: what it is, what it did and does, and what people can do about it. */
 export function RunPage({ id }: { readonly id: string }): JSX.Element {
   const loaded = useLoad(
     async (signal) => {
-      const path = { id };
-      const [run, tasks] = await Promise.all([
-        gateway.readRun({ path, signal }),
-        gateway.listRunTasks({ path, query: { limit: tasksShown }, signal }),
-      ]);
-      return { run: run.value, text: run.text, tasks: tasks.value.list, hasMore: tasks.value.cursor !== undefined };
+      const { value, text } = await gateway.readRun({ path: { id }, signal });
+      return { run: value, text };
     },
     [id],
   );
+  const tasks = useRunTasks(id);
+  const again = useCallback(() => {
+    loaded.again();
+    tasks.again();
+  }, [loaded.again, tasks.again]);
   const { value } = loaded;
-  const liveness = useLive({ run: id, every: 500, isOver: value !== undefined && isOver(value.run) }, loaded.again);
+  const liveness = useLive({ run: id, every: 500, isOver: value !== undefined && isOver(value.run) }, again);
   return (
     <Loading of={loaded}>
-      {({ run, text, tasks, hasMore }) => (
+      {({ run, text }) => (
         <>
+          <Subject title={run.automationName ?? run.workflow} id={run.id} />
           {!isOver(run) && <LiveSign of={liveness} />}
           <RunFacts run={run} />
-          <RunActions run={run} tasks={tasks} done={loaded.again} />
+          <RunActions run={run} input={memberText(text, 'input') ?? ''} tasks={tasks.tasks ?? []} done={again} />
           {run.error !== undefined && <RunFault run={run} />}
           {!isOver(run) && <Waiting run={run} />}
-          <Timeline run={run} tasks={tasks} decided={loaded.again} />
-          {hasMore && <p class="note">The first {tasksShown} tasks.</p>}
+          {tasks.error !== undefined && <Failure error={tasks.error} again={tasks.again} />}
+          {tasks.tasks !== undefined && (
+            <Timeline run={run} tasks={tasks.tasks} decided={again} note={<TaskCount of={tasks} />} />
+          )}
+          {tasks.tasks !== undefined && may('readWorkflow') && <RunGraph run={run} tasks={tasks.tasks} />}
           <Values text={text} />
+          <Panel title="Who is involved">
+            <InvolvedPeople of={run.involved} />
+          </Panel>
         </>
       )}
     </Loading>
   );
 }
 
-function isOver({ status }: Run): boolean {
-  return status === 'completed' || status === 'faulted' || status === 'cancelled';
+function TaskCount({
+  of: { tasks = [], isLoading, isCut },
+}: {
+  readonly of: ReturnType<typeof useRunTasks>;
+}): JSX.Element | null {
+  const count = tasks.length.toLocaleString('en');
+  if (isCut) return <p class="note">The run has more tasks. These are the first {count}.</p>;
+  return isLoading && tasks.length > 0 ? <p class="note">{count} tasks so far. The console asks for the others…</p> : null;
 }
 
 function RunFacts({ run }: { readonly run: Run }): JSX.Element {
-  const { automation, parent, startedBy } = run;
+  const { automation, automationName, parent, startedBy, items } = run;
   return (
     <Facts
       of={[
         ['State', <Status of={run.status} />],
         ['Suspended', run.suspendedBy === undefined ? undefined : suspensionText[run.suspendedBy]],
-        ['Run', <code>{run.id}</code>],
         [
           'Workflow',
           <a href={hrefOf(['workflows', run.workflow], { version: run.version })}>{`${run.workflow} ${run.version}`}</a>,
         ],
-        ['Automation', automation === undefined ? undefined : <a href={hrefOf(['automations', automation])}>{automation}</a>],
+        [
+          'Automation',
+          automation === undefined ? undefined : (
+            <a href={hrefOf(['automations', automation])}>{seenText(automationName ?? automation)}</a>
+          ),
+        ],
         [
           'Started by',
           startedBy.principal ?? (
@@ -77,7 +95,7 @@ function RunFacts({ run }: { readonly run: Run }): JSX.Element {
             </>
           ),
         ],
-        ['Involved', run.involved.map(({ principal, as }) => `${principal} (${as.join(', ')})`).join('; ')],
+        ['Items', items && itemsText(items)],
         ['Parent', parent === undefined ? undefined : <a href={hrefOf(['runs', parent.run])}>{parent.run}</a>],
         ['Started', <Time at={run.startedAt ?? run.createdAt} />],
         ['Ended', run.endedAt === undefined ? undefined : <Time at={run.endedAt} />],
@@ -87,59 +105,8 @@ function RunFacts({ run }: { readonly run: Run }): JSX.Element {
   );
 }
 
-const suspensionText: Readonly<Record<NonNullable<Run['suspendedBy']>, string>> = {
-  people: 'Somebody suspended it.',
-  'unknown-outcome': 'People have to decide about a call.',
-  'delegation-lost': 'Somebody who answers for its calls is gone, or may not make them. Resume it once that is mended.',
-  'person-gone': 'The principal in whose name it calls was removed or blocked.',
-};
-
-interface RunActionsProps {
-  readonly run: Run;
-  readonly tasks: readonly RunTask[];
-  readonly done: () => void;
-}
-
-function RunActions({ run, tasks, done }: RunActionsProps): JSX.Element {
-  const path = { id: run.id };
-  const withKey = useRetryKey();
-  const then = async (made: Promise<unknown>): Promise<void> => {
-    await made;
-    done();
-  };
-  return (
-    <div class="buttons">
-      {!isOver(run) && may('cancelRun') && (
-        <Action
-          tone="danger"
-          confirm="Cancel this run? No further task begins, and a call in flight is aborted: it may have happened."
-          act={() => then(change('cancelRun', { path }))}
-        >
-          Cancel the run
-        </Action>
-      )}
-      {!isOver(run) && run.status !== 'suspended' && may('suspendRun') && (
-        <Action act={() => then(change('suspendRun', { path }))}>Suspend</Action>
-      )}
-      {run.status === 'suspended' && !tasks.some(isUndecided) && may('resumeRun') && (
-        <Action act={() => then(change('resumeRun', { path, body: {} }))}>Resume</Action>
-      )}
-      {may('rerunRun') && (
-        <Action
-          act={async () => {
-            const { value } = await withKey(run.id, (idempotencyKey) => change('rerunRun', { path, idempotencyKey }));
-            goTo(hrefOf(['runs', value.id]));
-          }}
-          confirm="Start a new run with the same input and the same version of the workflow?"
-        >
-          Run again
-        </Action>
-      )}
-    </div>
-  );
-}
-
-function RunFault({ run: { error } }: { readonly run: Run }): JSX.Element | null {
+function RunFault({ run }: { readonly run: Run }): JSX.Element | null {
+  const { error } = run;
   if (error === undefined) return null;
   return (
     <div class="failure" role="alert">
@@ -152,6 +119,9 @@ function RunFault({ run: { error } }: { readonly run: Run }): JSX.Element | null
       {error.detail !== undefined && <p class="lines">{error.detail}</p>}
       <p class="note">
         at <code>{error.instance}</code>
+      </p>
+      <p>
+        <a href={hrefOf(['runs', run.id], { tasks: 'failed' })}>Show the tasks that failed</a>
       </p>
     </div>
   );

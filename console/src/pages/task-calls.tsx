@@ -7,7 +7,8 @@ import { Empty, Facts, Time } from '../parts/basics.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
 import { gateway } from '../session.ts';
-import { countText } from '../texts.ts';
+import { countText, seenText } from '../texts.ts';
+import { SentBody } from './sent-body.tsx';
 
 interface TaskCallsProps {
   readonly run: string;
@@ -29,7 +30,8 @@ export function TaskCalls({ run, task }: TaskCallsProps): JSX.Element {
 const nextTry = 700;
 const tries = 4;
 
-function Calls({ run, task: { id, status, requestId, attempt } }: TaskCallsProps): JSX.Element {
+/** The calls of a task as they are on record. */
+export function Calls({ run, task: { id, status, requestId, attempt } }: TaskCallsProps): JSX.Element {
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const [tried, setTried] = useState(0);
   const loaded = useLoad(
@@ -94,9 +96,7 @@ function Call({ call, attempt }: { readonly call: RunCall; readonly attempt: num
     <div class="call">
       <p>
         {outcome === undefined ? <Status of="running" label="in flight" /> : <Status of={outcome} />}{' '}
-        <code>
-          {verb} {address}
-        </code>
+        <code>{seenText(`${verb} ${address}`)}</code>
         {count !== undefined && ` ${countText(count, 'time')}`}
       </p>
       <Facts
@@ -105,9 +105,9 @@ function Call({ call, attempt }: { readonly call: RunCall; readonly attempt: num
           ['Operation', call.route?.replace(/^run /u, '')],
           ['Recorded', <Time at={call.time} />],
           ['Attempt of the task', attempt],
-          ['Attempts at the far side', call.attempts],
+          ['Attempts at the upstream', call.attempts],
           ['Redirected to', redirects === undefined ? undefined : redirects.join(', ')],
-          ['Far side answered', call.upstreamStatus],
+          ['Upstream answered', call.upstreamStatus],
           ['Result', resultText(call)],
           ['Took', call.durationMs === undefined ? undefined : durationText(call.durationMs)],
           ['Request body', bytesText(call.bytesSent)],
@@ -117,7 +117,8 @@ function Call({ call, attempt }: { readonly call: RunCall; readonly attempt: num
           ['Request id', call.requestId === undefined ? undefined : <code>{call.requestId}</code>],
         ]}
       />
-      {call.detail !== undefined && <p>{call.detail}</p>}
+      {call.detail !== undefined && <p>{seenText(call.detail)}</p>}
+      {verb !== 'GET' && <SentBody record={call.id} />}
     </div>
   );
 }

@@ -1,12 +1,30 @@
-import type { ComponentChildren, JSX } from 'preact';
-import { fromNowText, seenText, timeText } from '../texts.ts';
+import { type ComponentChildren, createContext, type JSX } from 'preact';
+import { useContext } from 'preact/hooks';
+import { now } from '../frame/now.ts';
+import { fromNowText, seenText, timeText, zonedText } from '../texts.ts';
 
-/** A time in the reader's time zone. */
-export function Time({ at, relative = false }: { readonly at: string | undefined; readonly relative?: boolean }): JSX.Element {
+/** True inside a table: the focus on the link of a row shows the times of the row. */
+const InTable = createContext(false);
+
+interface TimeProps {
+  readonly at: string | undefined;
+  /** Shown as it is, where the order of two times matters. */
+  readonly exact?: boolean;
+}
+
+/** A time from now, such as `5 min ago`. The pointer or the focus shows it in the reader's time zone. */
+export function Time({ at, exact = false }: TimeProps): JSX.Element {
+  const isInTable = useContext(InTable);
   if (at === undefined) return <span class="none">–</span>;
+  const fromNow = fromNowText(at, now.value);
   return (
-    <time dateTime={at} title={`${fromNowText(at)} (${at})`}>
-      {relative ? fromNowText(at) : timeText(at)}
+    <time
+      dateTime={at}
+      data-tip={exact ? `${fromNow}, ${zonedText(at)}` : zonedText(at)}
+      tabIndex={isInTable ? undefined : 0}
+      class={exact ? undefined : 'from-now'}
+    >
+      {exact ? timeText(at) : fromNow}
     </time>
   );
 }
@@ -102,7 +120,9 @@ export function Table({ label, columns, extra = [], children }: TableProps): JSX
             ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody>
+          <InTable.Provider value={true}>{children}</InTable.Provider>
+        </tbody>
       </table>
     </div>
   );

@@ -4,22 +4,30 @@ import { seenText } from '../texts.ts';
 /** Lines that the page holds. */
 const shownLines = 2_000;
 
+interface DiffProps {
+  readonly of: string;
+  readonly label: string;
+  /** People decide about the text, so that all of it is there, in the flow of the page. */
+  readonly isWhole?: boolean;
+}
+
 /** A preview of an orchestrator, line by line: added and removed lines have a colour next to their sign. */
-export function Diff({ of, label }: { readonly of: string; readonly label: string }): JSX.Element {
-  const lines = of.trimEnd().split('\n');
+export function Diff({ of, label, isWhole = false }: DiffProps): JSX.Element {
+  const all = of.trimEnd().split('\n');
+  const lines = isWhole ? all : all.slice(0, shownLines);
   return (
     <>
-      <pre class="text diff" tabIndex={0} role="group" aria-label={label}>
-        {lines.slice(0, shownLines).map((line, at) => (
+      <pre class={isWhole ? 'text diff whole' : 'text diff'} tabIndex={0} role="group" aria-label={label}>
+        {lines.map((line, at) => (
           <span key={at} class={kindOf(line)}>
             {seenText(line)}
             {'\n'}
           </span>
         ))}
       </pre>
-      {lines.length > shownLines && (
+      {all.length > lines.length && (
         <p class="note">
-          The first {shownLines} of {lines.length} lines.
+          The first {shownLines} of {all.length} lines.
         </p>
       )}
     </>

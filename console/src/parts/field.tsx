@@ -32,7 +32,7 @@ interface InputProps {
   readonly type?: 'password';
   readonly hint?: ComponentChildren;
   readonly required?: boolean;
-  readonly autocomplete?: 'username' | 'current-password' | 'off';
+  readonly autocomplete?: 'username' | 'current-password' | 'new-password' | 'off';
   readonly placeholder?: string;
 }
 
@@ -52,12 +52,13 @@ interface SelectProps {
   readonly name: string;
   readonly value?: string;
   readonly options: readonly (readonly [value: string, text: string])[];
+  readonly hint?: ComponentChildren;
   readonly onChange?: (value: string) => void;
 }
 
-export function Select({ label, name, value = '', options, onChange }: SelectProps): JSX.Element {
+export function Select({ label, name, value = '', options, hint, onChange }: SelectProps): JSX.Element {
   return (
-    <Field label={label}>
+    <Field label={label} hint={hint}>
       {(ids) => (
         <select {...ids} name={name} onChange={(event) => onChange?.(event.currentTarget.value)}>
           {options.map(([option, text]) => (

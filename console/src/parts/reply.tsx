@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { durationText } from '#client/gateway.ts';
 import type { ReadReply } from '../reading.ts';
 import { type SnippetCall, snippetsOf } from '../snippets.ts';
 import { indentedJson } from '../texts.ts';
 import { Facts, Text } from './basics.tsx';
+import { Copy } from './copy.tsx';
 
 /** A reply as it came, with the digits of its numbers. */
 export function Reply({ of: { status, headers, text, isCut, milliseconds } }: { readonly of: ReadReply }): JSX.Element {
@@ -39,23 +39,5 @@ export function Snippets({ of }: { readonly of: SnippetCall }): JSX.Element {
         </div>
       ))}
     </details>
-  );
-}
-
-function Copy({ text, what }: { readonly text: string; readonly what: string }): JSX.Element {
-  const [word, setWord] = useState('Copy');
-  const copy = async (): Promise<void> => {
-    try {
-      // Browsers have no clipboard on plain HTTP, except on localhost.
-      await navigator.clipboard.writeText(text);
-      setWord('Copied');
-    } catch {
-      setWord('Copy it by hand');
-    }
-  };
-  return (
-    <button type="button" onClick={() => void copy()} aria-label={`${word}: ${what}`}>
-      {word}
-    </button>
   );
 }

@@ -8,6 +8,10 @@ const kinds: Readonly<Record<string, readonly [Tone, string]>> = {
   ok: ['good', '✓'],
   online: ['good', '✓'],
   granted: ['good', '✓'],
+  done: ['good', '✓'],
+  again: ['busy', '▸'],
+  resumed: ['busy', '▸'],
+  delivered: ['good', '✓'],
   used: ['calm', '✓'],
   closed: ['calm', '–'],
   allowed: ['good', '✓'],
@@ -27,14 +31,22 @@ const kinds: Readonly<Record<string, readonly [Tone, string]>> = {
   expired: ['calm', '○'],
   cancelled: ['calm', '○'],
   skipped: ['calm', '○'],
+  dropped: ['calm', '○'],
+  notStarted: ['calm', '○'],
+  paused: ['warn', '‖'],
 };
 
 /** Every state that has a sign. */
 export const statuses: readonly string[] = Object.keys(kinds);
 
+/** The colour and the sign of a state. */
+export function signOf(state: string): readonly [tone: Tone, sign: string] {
+  return kinds[state] ?? ['calm', '·'];
+}
+
 /** A state as a word with a sign. */
 export function Status({ of, label }: { readonly of: string; readonly label?: string }): JSX.Element {
-  const [tone, sign] = kinds[of] ?? ['calm', '·'];
+  const [tone, sign] = signOf(of);
   return (
     <span class={`status ${tone}`}>
       <span aria-hidden="true">{sign}</span>

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Migration } from '../migration.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../tables/tables.ts';
 
 /** `bytea` holds bytes in either dialect: SQLite keeps a blob as it is in a column of any type. */
 const key = 'bytea';

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Migration } from '../migration.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../tables/tables.ts';
 
 /**
  * Runs and the event log. What changes with each claim is in a small table of its own (`run_claim`) with few indexes. PostgreSQL writes

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Migration } from '../migration.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../tables/tables.ts';
 import { formerRunsSchema } from './0015-records.ts';
 
 type Dialect = 'sqlite' | 'postgres';

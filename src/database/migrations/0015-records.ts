@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import type { Migration } from '../migration.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables } from '../tables/tables.ts';
 
 /** How the connection that takes over an earlier store of SQLite calls its file of runs (former-runs.ts). */
 export const formerRunsSchema = 'former_runs';

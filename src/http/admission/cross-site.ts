@@ -3,7 +3,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { OwnNames } from './own-names.ts';
 
 /** Characters of an `Origin` that a refusal quotes. */
-const longestQuote = 200;
+const maxQuoteLength = 200;
 
 /**
  * Refuses what a page of another site makes the browser of a caller send (403 `cross-site`). GET and HEAD pass: they change nothing,
@@ -14,10 +14,10 @@ export function refuseCrossSite(request: IncomingMessage, names: OwnNames, cooki
   if (request.method === 'GET' || request.method === 'HEAD') return;
   const { origin, 'sec-fetch-site': site } = request.headers;
   if (site !== undefined && !ownSites.has(site))
-    throw crossSite(`Its Sec-Fetch-Site is ${quoted(site)}: send the request from a page of the gateway, or without a browser.`);
+    throw crossSite(`Its Sec-Fetch-Site is ${quote(site)}: send the request from a page of the gateway, or without a browser.`);
   if (origin !== undefined && !names.isOrigin(origin, request))
     throw crossSite(
-      `Its Origin ${quoted(origin)} is not the gateway's own. Where browsers reach the gateway there, the operator sets server.publicUrl.`,
+      `Its Origin ${quote(origin)} is not the gateway's own. Where browsers reach the gateway there, the operator sets server.publicUrl.`,
     );
   if (origin === undefined && site !== 'same-origin' && hasOnlySession(request, cookieName))
     throw crossSite(
@@ -36,6 +36,6 @@ function crossSite(reason: string): GatewayError {
   return new GatewayError('cross-site', `The request comes from another site. ${reason}`);
 }
 
-function quoted(text: string | readonly string[]): string {
-  return JSON.stringify(String(text).slice(0, longestQuote));
+function quote(text: string | readonly string[]): string {
+  return JSON.stringify(String(text).slice(0, maxQuoteLength));
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { createAuthority } from '../../../test/support/far-sides/certificate.ts';
+import { createAuthority } from '../../../test/support/upstreams/certificate.ts';
 import { createOwnNames } from './own-names.ts';
 
 /** A request that came to an address of the gateway with that Host. */

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { readPublicUrl } from '#http/public-url.ts';
+import { readPublicUrl } from '../public-url.ts';
 
 /** The names under which callers reach the gateway: that of `server.publicUrl`, and those of its listeners. */
 export interface OwnNames {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '#base/gateway-error.ts';
-import { randomHex } from '#base/random-hex.ts';
+import { randomHex } from '#base/text/random-hex.ts';
 
 const headerCountLimit = 100;
 /** Headers that a request may have once: a second one serves request smuggling or makes the credentials ambiguous. */

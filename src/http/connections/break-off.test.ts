@@ -5,8 +5,8 @@ import { createServer as createSecureServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { connect as connectSecurely } from 'node:tls';
-import { selfSigned } from '../../../test/support/far-sides/certificate.ts';
 import { listen } from '../../../test/support/listen.ts';
+import { selfSigned } from '../../../test/support/upstreams/certificate.ts';
 import { breakOff, breakOffReply, rememberTransports } from './break-off.ts';
 
 /** A connection to a server with this handler, and how it ended: with the code of an error, or with `end`. */

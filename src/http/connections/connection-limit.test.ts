@@ -5,9 +5,9 @@ import { createServer as createSecureServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { connect as connectSecurely } from 'node:tls';
-import { selfSigned } from '../../../test/support/far-sides/certificate.ts';
 import { listen } from '../../../test/support/listen.ts';
 import { until } from '../../../test/support/until.ts';
+import { selfSigned } from '../../../test/support/upstreams/certificate.ts';
 import { frontDoorLimit, limitConnections } from './connection-limit.ts';
 import { trackConnections } from './open-connections.ts';
 

@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { OpenConnections } from './open-connections.ts';
 
-const mostConnections = 16_384;
+const maxConnections = 16_384;
 /** Assumed where the system has no /proc/self/limits: the smallest hard limit of common systems. */
 const assumedOpenFiles = 4_096;
 
@@ -19,11 +19,11 @@ const ownFiles = 80;
 
 /**
  * Divides the open files limit without `ownFiles`: two thirds are for connections, most of which are idle at any time. One third is for
- * connections to far sides, one for each request that holds a place.
+ * connections to upstreams, one for each request that holds a place.
  */
 export function frontDoorLimit(openFiles: number = openFilesLimit()): FrontDoorLimit {
   const third = Math.max(1, Math.floor((openFiles - ownFiles) / 3));
-  return { connections: Math.min(mostConnections, 2 * third), requests: third };
+  return { connections: Math.min(maxConnections, 2 * third), requests: third };
 }
 
 function openFilesLimit(): number {

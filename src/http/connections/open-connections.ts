@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import type { RequestScope } from '#http/request-scope.ts';
+import type { RequestScope } from '../request-scope.ts';
 import { breakOff, rememberTransports } from './break-off.ts';
 
 /**

@@ -7,7 +7,7 @@ import { lapse } from '../../../test/support/lapse.ts';
 import { listen } from '../../../test/support/listen.ts';
 import { until } from '../../../test/support/until.ts';
 import { trackConnections } from './open-connections.ts';
-import { closeStalledConnections, endReply, written } from './slow-reader.ts';
+import { closeStalledConnections, endReply, writePiece } from './slow-reader.ts';
 
 const stall = 300;
 /** Far more bytes than the buffers of both sockets hold. */
@@ -101,7 +101,7 @@ describe('a caller that reads its reply', () => {
 
   test('in pieces gets each of them before the next is written', async (t) => {
     const { port } = await serve(t, async (response) => {
-      for (const word of ['a', 'b', 'c']) await written(response, Buffer.from(word));
+      for (const word of ['a', 'b', 'c']) await writePiece(response, Buffer.from(word));
       endReply(response, '');
     });
     const socket = await ask(t, port);
@@ -119,7 +119,7 @@ describe('a piece for a caller that has just left', () => {
     const outcome = Promise.withResolvers<unknown>();
     const { port } = await serve(t, (response) => {
       response.socket?.destroy();
-      written(response, Buffer.from('a')).catch(outcome.resolve);
+      writePiece(response, Buffer.from('a')).catch(outcome.resolve);
     });
     await ask(t, port);
     assert.ok((await outcome.promise) instanceof Error);
@@ -132,7 +132,7 @@ describe('a piece for a caller that has just left', () => {
     const { port } = await serve(t, (response) => {
       count += 1;
       if (count === 1) return first.resolve();
-      written(response, Buffer.from('a')).catch(outcome.resolve);
+      writePiece(response, Buffer.from('a')).catch(outcome.resolve);
       second.resolve();
     });
     const socket = await ask(t, port, 2);
@@ -145,7 +145,7 @@ describe('a piece for a caller that has just left', () => {
 describe('a piece that takes too long', () => {
   test('rejects and ends the connection', async (t) => {
     const outcome = Promise.withResolvers<unknown>();
-    const { port } = await serve(t, (response) => written(response, long, 50).catch(outcome.resolve));
+    const { port } = await serve(t, (response) => writePiece(response, long, 50).catch(outcome.resolve));
     await ask(t, port);
     assert.ok((await outcome.promise) instanceof Error);
   });

@@ -19,7 +19,7 @@ export function closeStalledConnections(server: Server, connections: Pick<OpenCo
 }
 
 /** Resolves once the operating system has the bytes and their memory may be reused; rejects where the caller has left. */
-export function written(response: ServerResponse, chunk: Buffer, limit = pieceLimit): Promise<void> {
+export function writePiece(response: ServerResponse, chunk: Buffer, limit = pieceLimit): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => breakOffReply(response), limit);
     const end = (error?: Error | null): void => {

@@ -1,19 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { errorCodes } from '#base/error-codes.ts';
-import { json, type Route } from '#http/route.ts';
-import { monitoring } from '#http/routes/route-traits.ts';
+import { type ApiRoute, json } from '../route.ts';
+import { monitoring } from '../routes/route-traits.ts';
 import { docsPage, inline } from './docs-page.ts';
 import { createOpenApiDocument } from './openapi.ts';
 
 const hostile = `<script>alert("1")</script>'"&`;
 
-const route: Route = {
+const route: ApiRoute = {
   method: 'PUT',
   url: '/a/:b',
   handle: () => json(200, {}),
   ...monitoring,
-  docs: { tag: 'operations', operationId: 'listAudit', summary: hostile, success: { status: 200, description: '' }, errors: [] },
+  tag: 'operations',
+  operationId: 'listAudit',
+  summary: hostile,
+  reply: { description: '' },
 };
 
 const page = docsPage(createOpenApiDocument({ routes: [route], version: hostile, base: '', cookieName: 'session' }));

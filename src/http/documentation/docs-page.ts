@@ -1,5 +1,4 @@
-import type { OpenApiDocument } from './openapi-document.ts';
-import { operationsIn } from './placed-operations.ts';
+import { type OpenApiDocument, operationsIn } from './openapi-document.ts';
 
 /** For `Content-Security-Policy`: the page needs nothing but its text. */
 export const contentSecurityPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

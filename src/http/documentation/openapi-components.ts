@@ -1,7 +1,7 @@
-import { type ErrorCode, errorCodes, farSideErrors } from '#base/error-codes.ts';
+import { type ErrorCode, errorCodes, upstreamErrors } from '#base/error-codes.ts';
 import { type JsonSchema, Type } from '#base/json-schema.ts';
-import { accessOf, type Route } from '#http/route.ts';
-import { namedObject } from '#json/closed-object.ts';
+import { namedObject } from '#json/forms/closed-object.ts';
+import { type ApiRoute, accessOf } from '../route.ts';
 import type { ApiHeader, ApiResponse, Components, Reference } from './openapi-document.ts';
 
 const allCodes = Object.keys(errorCodes) as ErrorCode[];
@@ -33,14 +33,14 @@ const problemSchema = Type.Object(
     upstream: Type.Optional(
       Type.Object(
         {
-          status: Type.Integer({ description: 'The status that the far side answered.' }),
+          status: Type.Integer({ description: 'The status that the upstream answered.' }),
           contentType: Type.Optional(Type.String({ description: 'Its media type.' })),
           body: Type.Optional(Type.String({ description: 'Its body, the first 64 KiB.' })),
         },
         {
           additionalProperties: false,
           title: 'UpstreamReply',
-          description: 'The reply of the far side, where the error is about it.',
+          description: 'The reply of the upstream, where the error is about it.',
         },
       ),
     ),
@@ -72,10 +72,10 @@ const headers = {
   Accept: { description: 'The media type that the route takes.', schema: text },
   'Accept-Patch': { description: 'The media types that the route takes (RFC 5789 2.2).', schema: text },
   'Retry-After': { description: 'Seconds to wait before trying again.', schema: Type.Integer({ minimum: 0 }) },
-  'X-Upstream-Status': { description: 'Status of the far side’s reply, where the error is about it.', schema: text },
-  'X-Upstream-Content-Type': { description: 'Media type of the far side’s reply, where it has one.', schema: text },
-  'X-Upstream-ETag': { description: 'ETag of the far side’s reply, where it has one.', schema: text },
-  'X-Upstream-Location': { description: 'Location of the far side’s reply, where it has one.', schema: text },
+  'X-Upstream-Status': { description: 'Status of the upstream’s reply, where the error is about it.', schema: text },
+  'X-Upstream-Content-Type': { description: 'Media type of the upstream’s reply, where it has one.', schema: text },
+  'X-Upstream-ETag': { description: 'ETag of the upstream’s reply, where it has one.', schema: text },
+  'X-Upstream-Location': { description: 'Location of the upstream’s reply, where it has one.', schema: text },
   'X-Upstream-Body-Encoding': { description: '`base64` where the body in `upstream` is not text.', schema: text },
   'Idempotency-Replayed': {
     description: '`true`: the reply to an earlier request with this Idempotency-Key.',
@@ -93,7 +93,7 @@ const headersByStatus: Readonly<Record<number, HeaderName>> = {
   503: 'Retry-After',
 };
 
-/** Errors about a far side's reply describe it in the same headers as a success. */
+/** Errors about an upstream's reply describe it in the same headers as a success. */
 const headersOfReply: readonly HeaderName[] = [
   'X-Upstream-Status',
   'X-Upstream-Content-Type',
@@ -120,19 +120,18 @@ const headersByCode: Readonly<Partial<Record<ErrorCode, readonly HeaderName[]>>>
 
 /** Certain errors of a call that has left: the gateway keeps them for its Idempotency-Key and replays them. */
 const keptErrors: ReadonlySet<ErrorCode> = new Set([
-  ...farSideErrors,
+  ...upstreamErrors,
   'destination-denied',
   'upstream-error',
   'too-many-redirects',
   'redirect-refused',
   'adapter-unavailable',
+  'credentials-refused',
   'overloaded',
   'audit-unavailable',
 ]);
 
-type AnsweringRoute = Pick<Route, 'docs' | 'idempotency' | 'method' | 'open'>;
-
-function headerNames(status: number, codes: readonly ErrorCode[], route?: AnsweringRoute): readonly HeaderName[] {
+function headerNames(status: number, codes: readonly ErrorCode[], route?: ApiRoute): readonly HeaderName[] {
   const names = new Set<HeaderName>(codes.flatMap((code) => headersByCode[code] ?? []));
   const ofStatus = headersByStatus[status];
   if (ofStatus !== undefined) names.add(ofStatus);
@@ -143,19 +142,16 @@ function headerNames(status: number, codes: readonly ErrorCode[], route?: Answer
 }
 
 /** The headers of every reply of a route; without `route`, those of the reply to an unknown path. */
-export function commonHeaders(route?: Pick<Route, 'open' | 'docs'>): Readonly<Record<string, Reference>> {
-  const names: readonly HeaderName[] = ['X-Request-Id', ...(needsCaller(route) ? headersOfPrivate : [])];
+export function commonHeaders(route?: ApiRoute): Readonly<Record<string, Reference>> {
+  const isPrivate = route !== undefined && accessOf(route) !== 'everyone';
+  const names: readonly HeaderName[] = ['X-Request-Id', ...(isPrivate ? headersOfPrivate : [])];
   return Object.fromEntries(names.map((name) => [name, headerReference(name)]));
 }
 
 const headersOfPrivate: readonly HeaderName[] = ['Cache-Control', 'Vary', 'X-Content-Type-Options'];
 
-function needsCaller(route: Pick<Route, 'open' | 'docs'> | undefined): boolean {
-  return route !== undefined && accessOf(route) !== 'everyone';
-}
-
 /** The response of an operation for one error status, with its possible codes; without `route`, that of an unknown path. */
-export function errorResponse(status: number, codes: readonly ErrorCode[], route?: AnsweringRoute): ApiResponse {
+export function errorResponse(status: number, codes: readonly ErrorCode[], route?: ApiRoute): ApiResponse {
   const names = headerNames(status, codes, route);
   return {
     description: codes.map((code) => `\`${code}\`: ${errorCodes[code].title}.`).join(' '),

@@ -1,7 +1,9 @@
-import type { OperationAccess } from '#access/operations.ts';
+import type { OperationAccess } from '#access/rights/operations.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
-import type { JsonSchema } from '#base/json-schema.ts';
-import type { RouteDocs } from '#http/route.ts';
+import type { RouteDocs } from '../route.ts';
+
+/** As it is written: without the type of its values. */
+type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** The parts of OpenAPI 3.1 that the gateway's document uses; the console shows it to people. */
 export interface OpenApiDocument {
@@ -86,3 +88,18 @@ export interface ApiResponse {
 
 /** By media type. */
 export type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;
+
+/** An operation with its place in the document. */
+export interface PlacedOperation {
+  /** In lower case. */
+  readonly method: string;
+  readonly path: string;
+  readonly operation: ApiOperation;
+}
+
+/** The operations of a document in its order. */
+export function operationsIn(document: OpenApiDocument): readonly PlacedOperation[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ method, path, operation })),
+  );
+}

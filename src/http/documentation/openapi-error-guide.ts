@@ -1,7 +1,7 @@
 import type { ErrorCode } from '#base/error-codes.ts';
 import { runErrorGuide } from './run-error-guide.ts';
 
-/** What an error means and what to do about it. A test compares docs/reference/errors.md with these texts, which /docs shows too. */
+/** What an error means and what to do about it. /docs and docs/reference/errors.md show these texts. */
 export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; readonly remedy: string }>> = {
   ...runErrorGuide,
   'malformed-request': {
@@ -16,7 +16,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'invalid-request': {
     meaning: 'The body or the query string does not fit its schema: a member is missing, unknown, or has a wrong type or value.',
-    remedy: '`errors` lists every problem at once, each with a pointer to its place. Nothing was sent to a far side.',
+    remedy: '`errors` lists every problem at once, each with a pointer to its place. Nothing was sent to an upstream.',
   },
   'form-invalid': {
     meaning:
@@ -46,6 +46,11 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   'path-denied': {
     meaning: 'The adapter instance does not allow this path. Nothing was sent.',
     remedy: 'Use another path, or ask the operator to change `allowPaths` or `denyPaths` of the adapter instance.',
+  },
+  'identity-unmapped': {
+    meaning:
+      'The adapter instance sends each call as its caller (`auth: caller`). You have no name at the orchestrator, or yours belongs to another person. Nothing was sent.',
+    remedy: 'Ask the operator for an entry in `auth.users` of the adapter instance.',
   },
   'secret-altered': {
     meaning: 'The call of a run has a secret in base64, in hexadecimal digits or in percent-encoding. Nothing was sent.',
@@ -81,6 +86,12 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   'approval-not-found': {
     meaning: 'No approval has the id, or the caller may not see it. Its caller, its approvers and the role admin may.',
     remedy: 'Take the id from `GET /approvals`, or from the reply that asked for the approval.',
+  },
+  'body-not-found': {
+    meaning:
+      'The audit log has no body with this id. The record is no change, it sent nothing, or its body went because the space for bodies was full.',
+    remedy:
+      'Take the id from a record with `bodySha256`, with `_` in place of `/`. To keep bodies for longer, raise `audit.bodiesMaxSize`.',
   },
   'method-not-allowed': {
     meaning: 'The path exists, but not with this method.',
@@ -123,7 +134,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   'reply-not-kept': {
     meaning:
       'The call of the first request with this Idempotency-Key has ended, but its reply was not kept. It is longer than 1 MiB, or the store had no room for it. Nothing was sent for this one.',
-    remedy: 'Query the far side for the result. To repeat the call, send it with another key.',
+    remedy: 'Query the upstream for the result. To repeat the call, send it with another key.',
   },
   'no-dry-run': {
     meaning:
@@ -164,7 +175,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'quota-reached': {
     meaning:
-      'The runs, events and approvals of the caller take as much of the store as one person may have (`automations.storePerPerson`). A schedule of that person skips its due times.',
+      'The runs, events, approvals and documents of the caller take as much of the store as one person may have (`automations.storePerPerson`). A schedule of that person skips its due times.',
     remedy: 'Wait until runs are older than `automations.retention`, or ask the operator for more. Runs under way go on.',
   },
   'too-many-requests': {
@@ -191,38 +202,38 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
       '`upstream` has its status, media type and body; `detail` has its error tag and message. Correct what the message names. After 401 the operator corrects `auth` of the adapter instance.',
   },
   'upstream-dns-failed': {
-    meaning: 'The host name of the far side has no address, or no name server answered.',
+    meaning: 'The host name of the upstream has no address, or no name server answered.',
     remedy: 'Check the name in `uri` or in the adapter’s `url`, and the name servers of the gateway’s machine.',
   },
   'upstream-connect-failed': {
     meaning:
-      'The gateway could not connect: the far side or its proxy refused or is unreachable, or an open connection broke before the call was written. Nothing of a change was sent there; a query may have arrived in an earlier attempt. Where a redirect led there, `detail` says that the call itself was answered.',
+      'The gateway could not connect: the upstream or its proxy refused or is unreachable, or an open connection broke before the call was written. Nothing of a change was sent there; a query may have arrived in an earlier attempt. Where a redirect led there, `detail` says that the call itself was answered.',
     remedy:
       'Check the address, the port and the firewall. Unless `detail` says that the call was answered, it is safe to send it again.',
   },
   'upstream-tls-failed': {
     meaning:
-      'The TLS handshake with the far side failed; the usual cause is a certificate that the gateway does not trust. Nothing of a change was sent; a query may have arrived in an earlier attempt.',
+      'The TLS handshake with the upstream failed; the usual cause is a certificate that the gateway does not trust. Nothing of a change was sent; a query may have arrived in an earlier attempt.',
     remedy: 'Check the certificate and the names in it; a private CA is configured as `tls.caFile`.',
   },
   'upstream-closed': {
     meaning:
-      'The far side closed or reset the connection before its reply was complete. Where the reply had begun, `upstream.status` has its status.',
-    remedy: 'Look at the far side’s own log. It is safe to send a GET again.',
+      'The upstream closed or reset the connection before its reply was complete. Where the reply had begun, `upstream.status` has its status.',
+    remedy: 'Look at the upstream’s own log. It is safe to send a GET again.',
   },
   'upstream-protocol-error': {
     meaning:
-      'The far side’s bytes are not an HTTP/1.1 reply, or its body is not what its headers say. Where that shows only after the reply to the caller began, the gateway resets the caller’s connection.',
+      'The upstream’s bytes are not an HTTP/1.1 reply, or its body is not what its headers say. Where that shows only after the reply to the caller began, the gateway resets the caller’s connection.',
     remedy: 'Check that the port serves HTTP, and that it serves TLS only where the address is https.',
   },
   'response-too-large': {
     meaning:
-      'The reply of the far side is larger than `responseLimit` after decompression, or the gateway has no memory left to read it; `detail` says which.',
+      'The reply of the upstream is larger than `responseLimit` after decompression, or the gateway has no memory left to read it; `detail` says which.',
     remedy:
-      'Ask for less (`fields`, `depth`, paging), or ask the operator to raise the limit. The far side has carried out the call.',
+      'Ask for less (`fields`, `depth`, paging), or ask the operator to raise the limit. The upstream has carried out the call.',
   },
   'too-many-redirects': {
-    meaning: 'The far side redirected the REST call more often than `outbound.redirects` allows.',
+    meaning: 'The upstream redirected the REST call more often than `outbound.redirects` allows.',
     remedy: 'Call the final address directly; check for a redirect loop.',
   },
   'redirect-refused': {
@@ -232,15 +243,15 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'stream-refused': {
     meaning:
-      'The far side answers with an event stream (`text/event-stream`) without a length. Such a reply need not end, and the gateway relays only replies that end.',
+      'The upstream answers with an event stream (`text/event-stream`) without a length. Such a reply need not end, and the gateway relays only replies that end.',
     remedy:
-      'Ask for another media type in `accept`, or in the `Accept` of a REST call, or read the stream directly from the far side. `upstream.status` says what the far side answered: a state-changing call was carried out, or refused there.',
+      'Ask for another media type in `accept`, or in the `Accept` of a REST call, or read the stream directly from the upstream. `upstream.status` says what the upstream answered: a state-changing call was carried out, or refused there.',
   },
   'outcome-unknown': {
     meaning:
       'A state-changing call left the gateway and got no complete reply. It may have been carried out or not; the gateway does not send it again. The status is 504 after a time-out, otherwise 502. It is 409 where a request repeats the Idempotency-Key of such a call.',
     remedy:
-      'Check at the far side whether the call was carried out. Then decide whether to send it again, with a new Idempotency-Key if it has one.',
+      'Check at the upstream whether the call was carried out. Then decide whether to send it again, with a new Idempotency-Key if it has one.',
   },
   'adapter-busy': {
     meaning:
@@ -252,6 +263,12 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
       'The orchestrator failed repeatedly, so the gateway refuses calls to it for a while, or the gateway has no token for it. No change was sent; a query may have arrived in an earlier attempt.',
     remedy:
       'Send the call again after `Retry-After`. The operator checks the orchestrator, whose last failure `detail` names, or the token endpoint that `detail` names.',
+  },
+  'credentials-refused': {
+    meaning:
+      'The orchestrator answered 401 to the newest credentials of the adapter instance twice, and to a probe too. The gateway sends nothing with them, so that a directory does not lock the account. Nothing of this call was sent.',
+    remedy:
+      'Send the call again after `Retry-After`. The operator corrects the secret at its source, and tests the adapter instance (`POST /adapters/:adapterId/test`).',
   },
   overloaded: {
     meaning:
@@ -272,13 +289,14 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
       'Send the request again after `Retry-After`, with the same token. If it lasts, the operator checks the issuer and the log.',
   },
   'store-unavailable': {
-    meaning: 'The database of the gateway cannot be reached.',
+    meaning:
+      'The database of the gateway cannot be reached, or it takes no writes, as on a full disk or during a failover. `detail` says which.',
     remedy: 'Send the request again after `Retry-After`. The operator checks `/readyz` and the log.',
   },
   'upstream-timeout': {
     meaning:
-      'A time limit passed before the reply of the far side was complete; `detail` names the phase (DNS, connect, first byte, idle, total). Where the reply had begun, `upstream.status` has its status.',
+      'A time limit passed before the reply of the upstream was complete; `detail` names the phase (DNS, connect, first byte, idle, total). Where the reply had begun, `upstream.status` has its status.',
     remedy:
-      'Check the far side, ask for less, or ask the operator to raise the limit. `Prefer: wait` can shorten the limit, never lengthen it.',
+      'Check the upstream, ask for less, or ask the operator to raise the limit. `Prefer: wait` can shorten the limit, never lengthen it.',
   },
 };

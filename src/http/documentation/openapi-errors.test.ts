@@ -1,22 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '#base/json-schema.ts';
-import { json, type Route } from '#http/route.ts';
-import { monitoring } from '#http/routes/route-traits.ts';
+import { type ApiRoute, json } from '../route.ts';
+import { monitoring } from '../routes/route-traits.ts';
 import { errorsOf, statusesOf } from './openapi-errors.ts';
 
-const open: Route = {
+const open: ApiRoute = {
   method: 'GET',
   url: '/x',
   handle: () => json(200, {}),
   ...monitoring,
-  docs: {
-    tag: 'operations',
-    operationId: 'healthz',
-    summary: '',
-    success: { status: 200, description: '' },
-    errors: ['adapter-busy'],
-  },
+  tag: 'operations',
+  operationId: 'healthz',
+  summary: '',
+  reply: { description: '' },
+  errors: ['adapter-busy'],
 };
 
 describe('the errors of a route', () => {
@@ -34,7 +32,7 @@ describe('the errors of a route', () => {
   });
 
   test('include those of authentication where the route needs a known caller', () => {
-    const codes = errorsOf({ ...open, docs: { ...open.docs, operationId: 'whoami' } });
+    const codes = errorsOf({ ...open, operationId: 'whoami' });
     for (const code of [
       'unauthenticated',
       'login-throttled',
@@ -48,7 +46,7 @@ describe('the errors of a route', () => {
   });
 
   test('include the refusal of a role where the route needs one', () => {
-    assert.ok(errorsOf({ ...open, docs: { ...open.docs, operationId: 'listAudit' } }).includes('forbidden'));
+    assert.ok(errorsOf({ ...open, operationId: 'listAudit' }).includes('forbidden'));
   });
 
   test('include those of a body where the route takes one, and those of JSON where the body is JSON', () => {

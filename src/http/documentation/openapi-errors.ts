@@ -1,5 +1,5 @@
 import { type ErrorCode, errorCodes } from '#base/error-codes.ts';
-import { accessOf, type Route } from '#http/route.ts';
+import { type ApiRoute, accessOf } from '../route.ts';
 
 /** Errors of the reading of any HTTP request; they include those of an unused body and of an unknown query parameter. */
 const ofEveryRoute: readonly ErrorCode[] = [
@@ -23,8 +23,8 @@ const ofIdempotencyKeys: readonly ErrorCode[] = ['idempotency-key-in-use', 'repl
 const order = Object.keys(errorCodes) as readonly ErrorCode[];
 
 /** Every error code of a route, in the order of `errorCodes`: those that follow from its properties, and those in its `errors`. */
-export function errorsOf(route: Route): readonly ErrorCode[] {
-  const codes = new Set<ErrorCode>([...ofEveryRoute, ...route.docs.errors]);
+export function errorsOf(route: ApiRoute): readonly ErrorCode[] {
+  const codes = new Set<ErrorCode>([...ofEveryRoute, ...(route.errors ?? [])]);
   const add = (more: readonly ErrorCode[]): void => more.forEach((code) => codes.add(code));
   if (route.method !== 'GET') add(['cross-site']);
   const access = accessOf(route);
@@ -46,11 +46,4 @@ export function statusesOf(code: ErrorCode): readonly number[] {
   if (code === 'outcome-unknown')
     return [status, errorCodes['upstream-timeout'].status, errorCodes['idempotency-key-in-use'].status];
   return code === 'workflow-not-found' ? [status, errorCodes['run-conflict'].status] : [status];
-}
-
-/** The statuses that a code can have on the route. */
-export function statusesOn({ docs: { statuses } }: Pick<Route, 'docs'>, code: ErrorCode): readonly number[] {
-  const own = statuses?.[code];
-  if (own !== undefined) return [own];
-  return code === 'outcome-unknown' ? statusesOf(code) : [errorCodes[code].status];
 }

@@ -13,6 +13,10 @@ export const runErrorGuide = {
     meaning: 'There is no run with this id, or the caller may not see its automation.',
     remedy: 'Read the ids with `GET /runs`.',
   },
+  'task-not-found': {
+    meaning: 'The run has no task with this id, or its timeline left the task out (`notStored`).',
+    remedy: 'Read the ids with `GET /runs/:id/tasks`.',
+  },
   'workflow-exists': {
     meaning:
       'The gateway has, or had before a deletion, this version of the workflow with other content. A version never changes. Nothing was stored.',

@@ -1,14 +1,13 @@
 import { isJson, isXml } from '#relay/media-type.ts';
-import { beginningOf } from '#relay/readable-body.ts';
 import type { CallReply } from '#relay/relayed-call.ts';
-import { mediaTypeOf, textStage } from '#relay/reply-text.ts';
+import { beginningOf, mediaTypeOf, textStage } from '#relay/reply-text.ts';
 import { type Stage, unmarkedStage } from '#relay/stage.ts';
-import { xmlRootName } from '#xml/xml-root.ts';
+import { xmlRootName } from '#xml/xml-document.ts';
 import { escapeStage, instanceDataStage, jsonStage } from './json-stages.ts';
-import { headersAsJson, type RelayReply, type Rendering, renderReply, textRenderings } from './rendering.ts';
+import { headersAsJson, type RenderedReply, type Rendering, renderReply, textRenderings } from './rendering.ts';
 
 /** restCall: `{ "response": <string> }`. With headers the string is itself a JSON text, which has a JSON body unchanged. */
-export function renderResponse(reply: CallReply, withHeaders: boolean): RelayReply {
+export function renderResponse(reply: CallReply, withHeaders: boolean): RenderedReply {
   const rendered = withHeaders ? withItsHeaders(reply) : renderReply(reply, textRenderings(reply, asResponse, escapeStage));
   if (reply.address === undefined) return rendered;
   return { ...rendered, headers: [...rendered.headers, 'X-Upstream-Uri', reply.address] };
@@ -18,11 +17,11 @@ function asResponse(): Pick<Rendering, 'before' | 'after'> {
   return { before: '{"response":"', after: '"}' };
 }
 
-function withItsHeaders(reply: CallReply): RelayReply {
-  const before = `{"response":"${escaped(`{"statusCode":${reply.status},"headers":${headersAsJson(reply)},"body":`)}`;
+function withItsHeaders(reply: CallReply): RenderedReply {
+  const before = `{"response":"${escapeText(`{"statusCode":${reply.status},"headers":${headersAsJson(reply)},"body":`)}`;
   const asString = textRenderings(
     reply,
-    (base64) => ({ before: `${before}\\"`, after: `\\"${base64 ? escaped(',"bodyEncoding":"base64"') : ''}}"}` }),
+    (base64) => ({ before: `${before}\\"`, after: `\\"${base64 ? escapeText(',"bodyEncoding":"base64"') : ''}}"}` }),
     escapeStage,
     escapeStage,
   );
@@ -34,7 +33,7 @@ function withItsHeaders(reply: CallReply): RelayReply {
 }
 
 /** Text as the inside of a JSON string literal. */
-function escaped(text: string): string {
+function escapeText(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
@@ -46,7 +45,7 @@ function jsonTextStages(reply: CallReply): readonly Stage[] | undefined {
 }
 
 /** restAction: `[{ "result": <body text, or the status code where there is no body> }]`. */
-export function renderResult(reply: CallReply): RelayReply {
+export function renderResult(reply: CallReply): RenderedReply {
   const before = '[{"result":"';
   const after = '"}]';
   if (reply.head.length === 0) return renderReply(reply, [() => ({ before: `${before}${reply.status}`, stages: [], after })]);
@@ -57,7 +56,7 @@ export function renderResult(reply: CallReply): RelayReply {
 }
 
 /** restQuery: `{ "result": [ { "instance_data": { … } }, … ] }`. */
-export function renderInstances(reply: CallReply): RelayReply {
+export function renderInstances(reply: CallReply): RenderedReply {
   if (reply.head.length === 0) return renderReply(reply, [() => ({ before: '{"result":[', stages: [], after: ']}' })]);
   const asInstances = (): Rendering | undefined => {
     const text = jsonTextStages(reply);
@@ -78,7 +77,7 @@ function instanceName(reply: CallReply): string {
 }
 
 /** restRequest: `{ "statusCode", "headers", "body" }`, the body always a string; `"bodyEncoding": "base64"` where it is in base64. */
-export function renderAnswer(reply: CallReply): RelayReply {
+export function renderAnswer(reply: CallReply): RenderedReply {
   const before = `{"statusCode":${reply.status},"headers":${headersAsJson(reply)},"body":"`;
   return renderReply(
     reply,

@@ -14,19 +14,19 @@ const nothing: Buffer = Buffer.alloc(0);
 export class GrowingBytes {
   bytes = nothing;
   size = 0;
-  readonly #most: number;
+  readonly #max: number;
 
   /** More than `most` bytes are refused with RangeError. */
-  constructor(most: number) {
-    this.#most = most;
+  constructor(max: number) {
+    this.#max = max;
   }
 
   /** Makes room for `length` more bytes. */
   reserve(length: number): void {
     const needed = this.size + length;
     if (needed <= this.bytes.length) return;
-    if (needed > this.#most) throw new RangeError('the instances are far larger than the reply that they are made of');
-    const larger = Buffer.allocUnsafe(Math.max(needed, Math.min(2 * this.bytes.length, this.#most)));
+    if (needed > this.#max) throw new RangeError('the instances are far larger than the reply that they are made of');
+    const larger = Buffer.allocUnsafe(Math.max(needed, Math.min(2 * this.bytes.length, this.#max)));
     this.bytes.copy(larger, 0, 0, this.size);
     this.bytes = larger;
   }

@@ -2,7 +2,7 @@ import { groupByName, type NameGroups } from '#json/member-names.ts';
 import { GrowingBytes } from './growing-bytes.ts';
 
 /** Most names of an instance that are kept to compare them with those of the next one. */
-const longestShape = 256;
+const maxShapeLength = 256;
 /** Numbers for each member: the offsets of its name, its value and its end, and whether the value is a string. */
 const fields = 4;
 
@@ -36,10 +36,10 @@ export class HeldMembers {
   join(output: GrowingBytes, start: number): void {
     if (this.#count > 1 && !this.#hasShape(output.bytes, start)) {
       const instance = output.bytes.subarray(start, output.size);
-      const groups = this.#grouped(instance);
+      const groups = this.#group(instance);
       if (groups === undefined) this.#keepShape(instance);
       else {
-        const joined = this.#joined(instance, groups);
+        const joined = this.#join(instance, groups);
         output.size = start;
         output.add(joined.bytes, 0, joined.size);
       }
@@ -60,7 +60,7 @@ export class HeldMembers {
   }
 
   #keepShape(bytes: Buffer): void {
-    if (this.#count > longestShape) return;
+    if (this.#count > maxShapeLength) return;
     const names = Array.from({ length: this.#count }, (_, index) => bytes.subarray(this.#place(index, 0), this.#place(index, 1)));
     this.#shape = Buffer.concat(names);
     this.#shapeCount = this.#count;
@@ -70,7 +70,7 @@ export class HeldMembers {
     return this.#places[index * fields + field] as number;
   }
 
-  #grouped(bytes: Buffer): NameGroups | undefined {
+  #group(bytes: Buffer): NameGroups | undefined {
     return groupByName({
       bytes,
       count: this.#count,
@@ -81,7 +81,7 @@ export class HeldMembers {
   }
 
   /** The instance with one property for each name, in the place of its first member. */
-  #joined(bytes: Buffer, { next, repeats }: NameGroups): GrowingBytes {
+  #join(bytes: Buffer, { next, repeats }: NameGroups): GrowingBytes {
     const joined = new GrowingBytes(Infinity);
     // A string that becomes an element of an array in a string is escaped, which at most doubles it.
     joined.reserve(2 * bytes.length);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { JsonSyntaxError } from '#json/json-scanner.ts';
-import { brokenJsonText, chunkSizes, cut, type JsonText, jsonObjectText, jsonText } from '#json/json-texts.test-data.ts';
+import { brokenJsonText, chunkSizes, cut, type JsonText, jsonObjectText, jsonText } from '#json/json-texts.test-support.ts';
 import { InstanceWriter } from './instance-writer.ts';
 
 const usualHoldLimit = 8 * 1024 ** 2;

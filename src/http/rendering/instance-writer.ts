@@ -17,7 +17,7 @@ type Place = 'root' | 'members' | 'entries' | 'instance' | 'single';
 type Copying = 'nothing' | 'name' | 'unchanged' | 'escaped';
 
 /**
- * Converts a far side's JSON (UTF-8, in chunks cut anywhere) into the answer of a query, `{"result":[{"instance_data":{…}},…]}`. Each
+ * Converts an upstream's JSON (UTF-8, in chunks cut anywhere) into the answer of a query, `{"result":[{"instance_data":{…}},…]}`. Each
  * entry, object or leaf of the outermost members becomes an instance. Strings stay unchanged; any other value becomes a string with its
  * exact text. The values of a repeated member become one array, so an instance is held in the output until it is complete.
  */

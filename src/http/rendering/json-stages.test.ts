@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { JsonSyntaxError } from '#json/json-scanner.ts';
-import { brokenJsonText, chunkSizes, cut, jsonText } from '#json/json-texts.test-data.ts';
+import { brokenJsonText, chunkSizes, cut, jsonText } from '#json/json-texts.test-support.ts';
 import type { CallReply } from '#relay/relayed-call.ts';
 import type { Stage } from '#relay/stage.ts';
 import { escapeStage, instanceDataStage, jsonStage } from './json-stages.ts';

@@ -3,12 +3,38 @@ import { type Approval, grantsFor } from '#approvals/approval.ts';
 import type { SeenApproval } from '#approvals/approval-catalogue.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { findHeader } from '#relay/caller-headers.ts';
+import type { PassedOnHeaders, RequestParams } from '#relay/orchestrator-request.ts';
 import { writeRequestBody } from '#relay/request-body.ts';
+import { isoTime } from './lists.ts';
+
+/** Whether the commit of a call gets a stamp. */
+export type StampsCall = (call: {
+  readonly adapter: string;
+  readonly method: RequestParams['method'];
+  readonly path: string;
+  readonly contentType: string | undefined;
+  readonly body: Buffer | undefined;
+  readonly passedOn: PassedOnHeaders;
+}) => boolean;
 
 /** An approval as the routes answer it. */
-export function shownApproval(approval: SeenApproval) {
-  const { id, status, mayDecide, whyNot, principal, involved, reason, message, rules, decisions, preview, usedBy, warnings } =
-    approval;
+export function shownApproval(approval: SeenApproval, stamps?: StampsCall) {
+  const {
+    id,
+    status,
+    mayDecide,
+    whyNot,
+    principal,
+    involved,
+    reason,
+    client,
+    message,
+    rules,
+    decisions,
+    preview,
+    usedBy,
+    warnings,
+  } = approval;
   return {
     id,
     status,
@@ -18,12 +44,14 @@ export function shownApproval(approval: SeenApproval) {
     roles: [...principal.roles],
     involved: involved.map(({ username, as }) => ({ principal: username, as: [...as] })),
     ...(reason !== undefined && { reason }),
+    ...(client !== undefined && { client }),
     createdAt: isoTime(approval.createdAt),
-    expires: isoTime(approval.expiresAt),
+    expires: isoTime(approval.holdsUntil ?? approval.expiresAt),
     changedAt: isoTime(approval.changedAt),
     ...shownTask(approval),
     ...(message !== undefined && { message }),
-    ...(approval.call !== undefined && { call: shownCall(approval, approval.call) }),
+    ...shownBatch(approval),
+    ...(approval.call !== undefined && { call: shownCall(approval, approval.call, stamps) }),
     rules: rules.map((terms) => {
       const grants = grantsFor(terms, decisions);
       return { ...terms, grants, satisfied: grants >= terms.count };
@@ -50,8 +78,16 @@ function shownTask({ task, seesRun }: SeenApproval) {
   return { ...(seesRun && { run }), task: reference, ...names };
 }
 
+/** One decision is for many calls. A list has no items. */
+function shownBatch({ batch, seesRun, items }: SeenApproval) {
+  if (batch === undefined) return {};
+  const run = seesRun ? { run: batch.run } : {};
+  const list = items && { list: items.list.map((item) => ({ ...item })), ...(items.isCut && { truncated: true }) };
+  return { batch: { ...run, items: batch.items, ...list } };
+}
+
 /** The call as it would leave: its method, where it goes, its headers and its body. */
-function shownCall({ body }: Approval, call: NonNullable<Approval['call']>) {
+function shownCall({ body }: Approval, call: NonNullable<Approval['call']>, stamps: StampsCall = () => false) {
   const { operation: route, method, redacted, secrets = [] } = call;
   const place =
     call.operation === 'restCall'
@@ -62,6 +98,7 @@ function shownCall({ body }: Approval, call: NonNullable<Approval['call']>) {
           path: call.path,
           headers: headersOf(call),
           ...(call.repeatable && { repeatable: true }),
+          ...(isStamped(call, body, stamps) && { stamped: true }),
         };
   return {
     route,
@@ -71,6 +108,15 @@ function shownCall({ body }: Approval, call: NonNullable<Approval['call']>) {
     ...(secrets.length > 0 && { secrets: [...secrets] }),
   };
 }
+
+function isStamped(call: OrchestratorCall, body: Buffer | undefined, stamps: StampsCall): boolean {
+  const method = methods.find((known) => known === call.method);
+  return method !== undefined && stamps({ ...call, method, body: body && leavingBody(body, call) });
+}
+
+const methods = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT'] as const;
+
+type OrchestratorCall = Exclude<NonNullable<Approval['call']>, { readonly operation: 'restCall' }>;
 
 /** The bytes that leave, where the caller's JSON text is sent as another type. */
 function leavingBody(body: Buffer, call: NonNullable<Approval['call']>): Buffer {
@@ -85,15 +131,11 @@ function leavingBody(body: Buffer, call: NonNullable<Approval['call']>): Buffer 
   }
 }
 
-function headersOf(call: Exclude<NonNullable<Approval['call']>, { readonly operation: 'restCall' }>) {
+function headersOf(call: OrchestratorCall) {
   const { accept, contentType, passedOn } = call;
   return { Accept: accept, ...(contentType !== undefined && { 'Content-Type': contentType }), ...passedOn };
 }
 
 function textOf(body: Buffer): { readonly body: string; readonly bodyEncoding?: 'base64' } {
   return isUtf8(body) ? { body: body.toString() } : { body: body.toString('base64'), bodyEncoding: 'base64' };
-}
-
-function isoTime(at: number): string {
-  return new Date(at).toISOString();
 }

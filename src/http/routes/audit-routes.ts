@@ -1,18 +1,36 @@
 import { auditOutcomes } from '#audit/audit-entry.ts';
-import { auditPage, readAuditQuery } from '#audit/audit-query.ts';
+import { auditListQuery, auditQueryOf } from '#audit/audit-query.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
-import { Type } from '#base/json-schema.ts';
-import { json, type Route, type RouteDocs } from '#http/route.ts';
-import { namedObject } from '#json/closed-object.ts';
-import { invalidRequest } from '#json/problem-list.ts';
+import { GatewayError } from '#base/gateway-error.ts';
+import { type MemberSchemas, Type } from '#base/json-schema.ts';
+import { namedObject } from '#json/forms/closed-object.ts';
+import { type ApiRoute, json, route } from '../route.ts';
+import { agentClient } from './agent-client.ts';
 import { auditVerificationRoute } from './audit-verification-route.ts';
+import { cursorPage, listReply } from './lists.ts';
 import { operatorAction } from './route-traits.ts';
+
+/** The audit log, for administrators. */
+export function auditRoutes(reader: AuditReader): readonly ApiRoute[] {
+  return [
+    listAudit.serve(async ({ query, ...request }) => {
+      const { list, cursor, isCut } = await reader.list(auditQueryOf(query));
+      return listReply(request, { list, cursor }, isCut);
+    }),
+    readBody.serve(async ({ params: { id } }) => {
+      const body = await reader.body(id);
+      if (body === undefined) throw new GatewayError('body-not-found', 'The audit log has no body with this id.');
+      return json(200, body);
+    }),
+    auditVerificationRoute(reader),
+  ];
+}
 
 const text = Type.Optional(Type.String());
 const count = Type.Optional(Type.Integer({ minimum: 0 }));
 
 /** An object of the gateway, by its `_id` and its name. */
-const named = (title: string, description: string, more: Parameters<typeof Type.Object>[0] = {}) =>
+const named = (title: string, description: string, more: MemberSchemas = {}) =>
   Type.Optional(
     Type.Object({ _id: Type.String(), name: Type.String(), ...more }, { additionalProperties: false, title, description }),
   );
@@ -26,7 +44,7 @@ const record = namedObject('AuditRecord', {
     format: 'date-time',
     description: 'Of a state-changing call: before it left; of all else: when it had ended.',
   }),
-  event: Type.Enum(['request', 'start', 'end', 'configuration', 'dropped', 'skipped', 'expired', 'withdrawn']),
+  event: Type.Enum(['request', 'start', 'end', 'configuration', 'dropped', 'skipped', 'expired', 'withdrawn', 'decided', 'lost']),
   requestId: text,
   traceId: text,
   principal: text,
@@ -40,7 +58,7 @@ const record = namedObject('AuditRecord', {
   address: Type.Optional(Type.String({ description: 'Address or path; the values of its query are masked.' })),
   automation: named(
     'RecordedAutomation',
-    'The automation that the request created, changed, deleted or ran, whose run it changed, or that was skipped.',
+    'The automation that the request created, changed, deleted or ran, whose run it changed or let go on, or that was skipped.',
   ),
   imported: Type.Optional(
     Type.Object(
@@ -58,7 +76,10 @@ const record = namedObject('AuditRecord', {
     'The workflow that the request stored, took or deleted; without `version` all of its versions. `tombstone`: the request removed the tombstone of a deleted version.',
     { version: Type.Optional(Type.String()), tombstone: Type.Optional(Type.Boolean()) },
   ),
-  run: named('ChangedRun', 'The run that the request started, or changed; `name` is that of its automation.'),
+  run: named(
+    'ChangedRun',
+    'The run that the request started or changed, or whose approval it decided; `name` is that of its automation.',
+  ),
   via: Type.Optional(
     Type.Object(
       { run: Type.String(), task: Type.Optional(Type.String()), id: Type.Optional(Type.String()) },
@@ -69,6 +90,17 @@ const record = namedObject('AuditRecord', {
       },
     ),
   ),
+  client: agentClient,
+  actsAs: Type.Optional(
+    Type.Object(
+      { name: Type.String(), groups: Type.Array(Type.String()) },
+      {
+        additionalProperties: false,
+        title: 'RecordedIdentity',
+        description: 'The caller at the orchestrator (`auth: caller`): the name and the groups there.',
+      },
+    ),
+  ),
   repeatable: Type.Optional(
     Type.Boolean({ description: 'The writer of the workflow says that the call changes nothing: the run may repeat it.' }),
   ),
@@ -76,6 +108,29 @@ const record = namedObject('AuditRecord', {
     Type.Enum(['native', 'cli', 'xml'], {
       description: 'Of a call that asked the orchestrator for a dry run: the format. It was sent as a dry run alone.',
     }),
+  ),
+  devices: Type.Optional(
+    Type.Array(Type.String(), {
+      maxItems: 100,
+      description: 'The devices that the change names: after `device=` in its path, and those of its preview.',
+    }),
+  ),
+  bodySha256: Type.Optional(
+    Type.String({ description: 'SHA-256 of the text that the change sent, as `GET /audit/:id/body` shows it, but whole.' }),
+  ),
+  keptSha256: Type.Optional(
+    Type.String({ description: 'The same of the beginning that the log keeps, where the text was too long to be kept whole.' }),
+  ),
+  stamp: Type.Optional(
+    Type.Object(
+      { label: Type.Optional(Type.String()), comment: Type.String() },
+      {
+        additionalProperties: false,
+        title: 'RecordedStamp',
+        description:
+          'What the gateway added to the commit (`adapters[].stamp`). A label of the caller stays, and then there is no other one.',
+      },
+    ),
   ),
   form: named('RecordedForm', 'The form that the request stored or deleted.'),
   approval: named(
@@ -100,32 +155,18 @@ const record = namedObject('AuditRecord', {
   bytesSent: count,
   bytesReceived: count,
   durationMs: Type.Optional(Type.Number({ minimum: 0 })),
+  lost: Type.Optional(
+    Type.Object(
+      { chain: Type.String(), from: Type.Integer({ minimum: 1 }), to: Type.Integer({ minimum: 1 }), records: count },
+      {
+        additionalProperties: false,
+        title: 'LostEntries',
+        description: 'Of `lost`: the entries that the store had acknowledged and lost, and how many records they held.',
+      },
+    ),
+  ),
   detail: Type.Optional(Type.String({ description: 'Of an event: what happened; of a 401 or 403: the sentence of the reply.' })),
 });
-
-const queryParameters: NonNullable<RouteDocs['queryParameters']> = [
-  { name: 'from', description: 'Only records of this time or later (RFC 3339).', schema: Type.String({ format: 'date-time' }) },
-  { name: 'to', description: 'Only records of this time or earlier (RFC 3339).', schema: Type.String({ format: 'date-time' }) },
-  { name: 'principal', description: 'Only records of the principal with this name.', schema: Type.String() },
-  { name: 'adapter', description: 'Only calls to this adapter instance.', schema: Type.String() },
-  {
-    name: 'address',
-    description:
-      'Only records that have this text in their address, or in `_id` or `name` of `automation`, `workflow`, `form`, `approval` or `run`, such as the name of a device.',
-    schema: Type.String(),
-  },
-  { name: 'outcome', description: 'Only calls with this outcome.', schema: Type.Enum([...auditOutcomes]) },
-  {
-    name: 'limit',
-    description: 'Most records on the page.',
-    schema: Type.Integer({ minimum: 1, maximum: auditPage.most, default: auditPage.usual }),
-  },
-  {
-    name: 'cursor',
-    description: '`cursor` of the previous page, unchanged; the filters must stay the same.',
-    schema: Type.String(),
-  },
-];
 
 const example = {
   query: { outcome: 'ok', limit: 1 },
@@ -159,38 +200,40 @@ const example = {
   },
 };
 
-/** The audit log, for administrators. */
-export function auditRoutes(reader: AuditReader): readonly Route[] {
-  return [
-    {
-      method: 'GET',
-      url: '/audit',
-      // readAuditQuery checks names and values together, so that one reply lists all problems.
-      query: () => true,
-      async handle({ query, reached }) {
-        const read = readAuditQuery(query);
-        if ('problems' in read) throw invalidRequest(read.problems);
-        const { list, cursor, isCut } = await reader.list(read.query);
-        if (isCut === true) reached('page');
-        return json(200, { list, cursor });
-      },
-      ...operatorAction,
-      docs: {
-        tag: 'operations',
-        operationId: 'listAudit',
-        summary: 'List the audit log: who did what, with the outcome, newest first',
-        description:
-          'A state-changing call without an `outcome` is in flight. Its outcome becomes `unknown` once its gateway has ended or its time limit has passed. A page may have fewer records than its limit, or none, and still a `cursor`: one request reads 20,000 records at most.',
-        queryParameters,
-        success: {
-          status: 200,
-          description: 'The records; `cursor` if there may be more.',
-          schema: namedObject('AuditPage', { list: Type.Array(record), cursor: text }),
-        },
-        errors: [],
-        example,
-      },
+const listAudit = route('GET /audit', {
+  ...operatorAction,
+  tag: 'operations',
+  operationId: 'listAudit',
+  summary: 'List the audit log: who did what, with the outcome, newest first',
+  description:
+    'A state-changing call without an `outcome` is in flight. Its outcome becomes `unknown` once its gateway has ended or its time limit has passed. A page may have fewer records than its limit, or none, and still a `cursor`. One request looks at 260,000 records at most, reads 20,000 of them, and begins no further part after 0.6 s.',
+  query: auditListQuery,
+  reply: cursorPage('AuditPage', record),
+  example,
+});
+
+const readBody = route('GET /audit/:id/body', {
+  ...operatorAction,
+  tag: 'operations',
+  operationId: 'readAuditBody',
+  summary: 'Read what a change sent',
+  description:
+    'The gateway keeps the body of each change that leaves (`audit.bodies`): with placeholders in place of the secrets of workflows, and with `***` for credentials and for members that `audit.mask` names. Compare `sha256` with `bodySha256` of the record.',
+  params: { id: 'The `id` of the record, with `_` in place of `/`.' },
+  reply: {
+    description: 'The body. A longer one than 64 KiB is `truncated` to whole characters.',
+    schema: namedObject('AuditBody', {
+      body: Type.String({ description: 'As it was sent, but masked: JSON, XML, a form or another text.' }),
+      sha256: Type.String({ description: 'SHA-256 of the whole masked text, in hexadecimal digits.' }),
+      truncated: Type.Optional(Type.Boolean()),
+    }),
+  },
+  errors: ['body-not-found'],
+  example: {
+    path: { id: 'mi5c2k1q-5f0c9be31a42_7' },
+    reply: {
+      body: '{"tailf-ncs:device":[{"name":"ce0","authgroup":"default","password":"***"}]}',
+      sha256: '0d8b3b6dd03f2fb4b7b9f8c3f3a3e7f6a5ff5a4d3a0b4f1c9c1cb9f0d6a1e2b7',
     },
-    auditVerificationRoute(reader),
-  ];
-}
+  },
+});

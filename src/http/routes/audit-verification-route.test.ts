@@ -3,10 +3,19 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AuditReader } from '#audit/audit-reader.ts';
 import { CallerLeft } from '#base/caller-left.ts';
-import type { RouteRequest } from '#http/route.ts';
+import type { RouteRequest } from '../route.ts';
 import { auditVerificationRoute } from './audit-verification-route.ts';
 
-const verdict = { chains: 0, records: 0, checkpoints: 0, from: undefined, to: undefined, problems: [], next: undefined };
+const verdict = {
+  chains: 0,
+  records: 0,
+  checkpoints: 0,
+  from: undefined,
+  to: undefined,
+  problems: [],
+  lost: [],
+  next: undefined,
+};
 
 /** A verification that ends once it may not go on; `parts` counts those that began. */
 function endlessReader() {
@@ -38,10 +47,10 @@ function requestOf(now: () => number) {
 
 test('a verification ends when its caller leaves, or after two seconds; others wait for their turn', async () => {
   const { verify, counted } = endlessReader();
-  const { handle } = auditVerificationRoute({ verify });
+  const route = auditVerificationRoute({ verify });
   let now = 0;
   const [first, second, third] = [requestOf(() => now), requestOf(() => now), requestOf(() => now)];
-  const replies = [first, second, third].map(async ({ request }) => handle(request));
+  const replies = [first, second, third].map(async ({ request }) => route.handle(request));
   await nextTurn();
   assert.equal(counted.parts, 1);
   // It leaves before its turn: its part does not begin.
@@ -53,9 +62,9 @@ test('a verification ends when its caller leaves, or after two seconds; others w
   assert.equal(counted.parts, 2);
   now = 2_000;
   assert.deepEqual(await replies[2], {
-    kind: 'plain',
+    kind: 'json',
     status: 200,
     headers: {},
-    body: '{"chains":0,"records":0,"checkpoints":0,"problems":[]}',
+    value: { chains: 0, records: 0, checkpoints: 0, problems: [], lost: [], from: undefined, to: undefined, cursor: undefined },
   });
 });

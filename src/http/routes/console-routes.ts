@@ -1,7 +1,6 @@
 import { GatewayError } from '#base/gateway-error.ts';
-import { Type } from '#base/json-schema.ts';
-import type { ConsoleFile, ConsoleFiles } from '#http/console/console-files.ts';
-import { json, type Route, type RouteReply, type RouteRequest } from '#http/route.ts';
+import type { ConsoleFile, ConsoleFiles } from '../console/console-files.ts';
+import { json, type Route, type RouteReply, type RouteRequest } from '../route.ts';
 import { monitoring } from './route-traits.ts';
 
 interface ConsoleRoutesOptions {
@@ -53,22 +52,17 @@ function wantsHtml(accept = ''): boolean {
   return accept.split(',').some((part) => part.trim().split(';')[0]?.toLowerCase() === 'text/html');
 }
 
+const anyQuery = { parameters: {}, read: (query: URLSearchParams) => query };
+
 function htmlRoute(url: `/${string}`, handle: Route['handle']): Route {
   return {
     method: 'GET',
     url,
     open: true,
     // Pages keep their filters there.
-    query: () => true,
+    query: anyQuery,
     handle,
     ...monitoring,
-    docs: {
-      tag: 'operations',
-      operationId: url,
-      summary: 'The console',
-      success: { status: 200, description: 'For browsers.', schema: Type.String() },
-      errors: [],
-    },
   };
 }
 

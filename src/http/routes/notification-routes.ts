@@ -1,13 +1,32 @@
 import { Type } from '#base/json-schema.ts';
-import { choiceParameter, cursorParameter, limitParameter, nameParameter, readParameters } from '#base/query-parameters.ts';
-import { json, type Route } from '#http/route.ts';
-import { namedObject } from '#json/closed-object.ts';
-import { invalidRequest } from '#json/problem-list.ts';
-import { type Notification, type NotificationStatus, notificationStatuses } from '#notifications/notification.ts';
+import { choiceParameter, nameParameter, pageParameters } from '#base/text/query-parameters.ts';
+import { namedObject } from '#json/forms/closed-object.ts';
+import { type Notification, notificationStatuses } from '#notifications/notification.ts';
 import type { NotificationCatalogue, ShownReceiver } from '#notifications/notification-catalogue.ts';
+import { type ApiRoute, json, route } from '../route.ts';
+import { isoTime, time } from './lists.ts';
 import { catalogueReading } from './route-traits.ts';
 
-const time = Type.String({ format: 'date-time' });
+/** The receivers of notifications, and what was sent to them. */
+export function notificationRoutes(notifications: NotificationCatalogue): readonly ApiRoute[] {
+  return [
+    listNotifications.serve(async ({ query: { cursor: before, ...query } }) => {
+      const { receivers, list, next } = await notifications.list({ ...query, before });
+      const cursor = next === undefined ? undefined : String(next);
+      return json(200, { receivers: receivers.map(shownReceiver), list: list.map(shownNotification), cursor });
+    }),
+  ];
+}
+
+function shownReceiver({ name, events, state, waiting, oldestWaiting }: ShownReceiver) {
+  return { receiver: name, events, state, waiting, oldestWaiting: isoTime(oldestWaiting) };
+}
+
+function shownNotification({ webhookId: id, createdAt, dueAt, endedAt, ...one }: Notification) {
+  const { receiver, type, event, status, attempts, lastStatus, lastCode } = one;
+  const times = { createdAt: isoTime(createdAt), nextAttemptAt: isoTime(dueAt), endedAt: isoTime(endedAt) };
+  return { id, receiver, type, event, status, attempts, ...times, lastStatus, lastCode };
+}
 
 const receiverSchema = namedObject('NotificationReceiver', {
   receiver: Type.String({ description: 'Host and port of its address; a further receiver with the same has a number.' }),
@@ -33,51 +52,30 @@ const notificationSchema = namedObject('Notification', {
   nextAttemptAt: Type.Optional(time),
   endedAt: Type.Optional(time),
   lastStatus: Type.Optional(Type.Integer({ description: 'What the receiver answered to the last attempt.' })),
-  lastCode: Type.Optional(Type.String({ description: 'Why the last attempt had no answer: a code of the error table.' })),
+  lastCode: Type.Optional(
+    Type.String({
+      description:
+        'Why the last attempt had no answer: a code of the error table, or `body-expression` where the expression of `body` failed on the event.',
+    }),
+  ),
 });
 
-const usualLimit = 100;
-const mostListed = 1_000;
-
-/** The receivers of notifications, and what was sent to them. */
-export function notificationRoutes(notifications: NotificationCatalogue): readonly Route[] {
-  return [
-    {
-      method: 'GET',
-      url: '/notifications',
-      query: () => true,
-      async handle({ query, count }) {
-        const request = readQuery(query);
-        count();
-        const { receivers, list, next } = await notifications.list(request);
-        const cursor = next === undefined ? {} : { cursor: String(next) };
-        return json(200, { receivers: receivers.map(shownReceiver), list: list.map(shownNotification), ...cursor });
-      },
-      ...catalogueReading,
-      counted: 'judged',
-      docs: notificationDocs,
-    },
-  ];
-}
-
-const notificationDocs: Route['docs'] = {
+const listNotifications = route('GET /notifications', {
+  ...catalogueReading,
   tag: 'operations',
   operationId: 'listNotifications',
   summary: 'List the receivers of notifications, and what was sent to them',
   description:
     'The receivers of the configuration in force, and their notifications of the last 7 days, the newest first. Of all gateways on the store.',
-  queryParameters: [
-    { name: 'receiver', description: 'Only of this receiver.', schema: Type.String() },
-    { name: 'status', description: 'Only with this status.', schema: Type.Enum([...notificationStatuses]) },
-    {
-      name: 'limit',
-      description: 'Most notifications in the reply.',
-      schema: Type.Integer({ minimum: 1, maximum: mostListed, default: usualLimit }),
-    },
-    { name: 'cursor', description: '`cursor` of the reply before.', schema: Type.String() },
-  ],
-  success: {
-    status: 200,
+  query: {
+    receiver: nameParameter('Only of this receiver.'),
+    status: choiceParameter(notificationStatuses, 'Only with this status.'),
+    ...pageParameters({ usual: 100, max: 1_000 }, (text) => (/^[1-9]\d{0,14}$/u.test(text) ? Number(text) : undefined), {
+      limit: 'Most notifications in the reply.',
+      cursor: '`cursor` of the reply before.',
+    }),
+  },
+  reply: {
     description: 'A page; `cursor` if there are more.',
     schema: namedObject('NotificationPage', {
       receivers: Type.Array(receiverSchema),
@@ -85,7 +83,6 @@ const notificationDocs: Route['docs'] = {
       cursor: Type.Optional(Type.String()),
     }),
   },
-  errors: ['store-unavailable'],
   example: {
     query: { status: 'waiting', limit: 1 },
     reply: {
@@ -113,40 +110,4 @@ const notificationDocs: Route['docs'] = {
       ],
     },
   },
-};
-
-/** Throws 400 with every problem. */
-function readQuery(query: URLSearchParams): Parameters<NotificationCatalogue['list']>[0] {
-  const read = readParameters(query, {
-    receiver: nameParameter,
-    status: choiceParameter(notificationStatuses),
-    limit: limitParameter(mostListed),
-    cursor: cursorParameter((text) => (/^[1-9]\d{0,14}$/u.test(text) ? Number(text) : undefined)),
-  });
-  if ('problems' in read) throw invalidRequest(read.problems);
-  const {
-    limit = usualLimit,
-    cursor: before,
-    ...filter
-  } = read.values as {
-    readonly receiver?: string;
-    readonly status?: NotificationStatus;
-    readonly limit?: number;
-    readonly cursor?: number;
-  };
-  return { ...filter, limit, before };
-}
-
-function shownReceiver({ name, events, state, waiting, oldestWaiting }: ShownReceiver): object {
-  return { receiver: name, events, state, waiting, ...at('oldestWaiting', oldestWaiting) };
-}
-
-function shownNotification(one: Notification): object {
-  const { webhookId, receiver, type, event, status, attempts, createdAt, dueAt, endedAt, lastStatus, lastCode } = one;
-  const times = { ...at('createdAt', createdAt), ...at('nextAttemptAt', dueAt), ...at('endedAt', endedAt) };
-  return { id: webhookId, receiver, type, event, status, attempts, ...times, lastStatus, lastCode };
-}
-
-function at(name: string, time: number | undefined): object {
-  return time === undefined ? {} : { [name]: new Date(time).toISOString() };
-}
+});

@@ -1,9 +1,9 @@
-import type { RouteTraits } from '#http/route.ts';
+import type { RouteTraits } from '../route.ts';
 
-/** A call to a far side; the call path counts it against the rate limit. */
-export const relayedCall: RouteTraits = { sheddable: true, holdsPlace: true, counted: 'judged', recorded: true };
+/** A call to an upstream; the call path counts it against the rate limit. */
+export const relayedCall: RouteTraits = { sheddable: true, holdsPlace: true, counted: 'call', recorded: true };
 
-export const catalogueReading: RouteTraits = { sheddable: true, holdsPlace: true, counted: 'admitted', recorded: false };
+export const catalogueReading: RouteTraits = { sheddable: true, holdsPlace: true, counted: 'valid', recorded: false };
 
 /** Changes of the catalogue, and its export. */
 export const catalogueChange: RouteTraits = { ...catalogueReading, recorded: true };

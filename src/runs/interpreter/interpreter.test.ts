@@ -3,11 +3,12 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Directive, Workflow } from '#workflows/workflow.ts';
 import { undecidedCalls } from './pending.ts';
-import type { RunEvent } from './run-events.ts';
 import { crashed, failure, ok, TestRun, unknown, type World } from './run-harness.test-support.ts';
-import { writeState } from './state-text.ts';
+import type { RunEvent } from './state/run-events.ts';
+import { writeState } from './state/state-text.ts';
 import {
   attempt,
+  batch,
   call,
   callFunction,
   child,
@@ -55,73 +56,34 @@ const policies = [
 ] as const;
 const everyEvent = { kind: 'any', filters: [] } as const;
 
-const of = (weight: number, arbitrary: fc.Arbitrary<Draft>) => ({ weight, arbitrary });
+type Common = Parameters<typeof set>[2];
+const simple = (weight: number, make: (more: Common) => Draft) => ({ weight, arbitrary: common.map(make) });
+const nested = <Inner>(weight: number, inner: fc.Arbitrary<Inner>, make: (inner: Inner, more: Common) => Draft) => ({
+  weight,
+  arbitrary: fc.tuple(inner, common).map(([tasks, more]) => make(tasks, more)),
+});
 
 const { task } = fc.letrec<{ task: Draft; list: readonly Draft[] }>((tie) => ({
   task: fc.oneof(
     { maxDepth: 3, depthSize: 'medium' },
-    of(
-      4,
-      common.map((more) => set('set', constant(1), more)),
+    simple(4, (more) => set('set', constant(1), more)),
+    simple(6, (more) => call('call', { ...more, with: jq('{ dot: . }') })),
+    simple(6, (more) => call('action', { ...more, function: 'orchestratorAction' })),
+    simple(4, (more) => wait('wait', short, more)),
+    simple(1, (more) => raise('raise', constant({ type: 'urn:x', status: 400 }), more)),
+    simple(2, (more) => child('child', more)),
+    simple(2, (more) => batch('batch', constant([1, 2]), more)),
+    simple(1, (more) => emit('emit', constant({ source: 's', type: 't' }), more)),
+    simple(2, (more) => listen('listen', everyEvent, more)),
+    simple(1, (more) => choose('choose', [when('a', jq('false'), 'end'), when('b', undefined, 'continue')], more)),
+    nested(6, tie('list'), (inner, more) => perform('do', inner, more)),
+    nested(6, tie('list'), (inner, more) => loop('for', constant([1, 2]), inner, more)),
+    nested(9, fc.tuple(tie('list'), fc.boolean()), ([inner, compete], more) => fork('fork', inner, { ...more, compete })),
+    nested(9, fc.tuple(tie('list'), fc.constantFrom(...policies)), ([inner, policy], more) =>
+      attempt('try', inner, policy, more),
     ),
-    of(
-      6,
-      common.map((more) => call('call', { ...more, with: jq('{ dot: . }') })),
-    ),
-    of(
-      6,
-      common.map((more) => call('action', { ...more, function: 'orchestratorAction' })),
-    ),
-    of(
-      4,
-      common.map((more) => wait('wait', short, more)),
-    ),
-    of(
-      1,
-      common.map((more) => raise('raise', constant({ type: 'urn:x', status: 400 }), more)),
-    ),
-    of(
-      2,
-      common.map((more) => child('child', more)),
-    ),
-    of(
-      1,
-      common.map((more) => emit('emit', constant({ source: 's', type: 't' }), more)),
-    ),
-    of(
-      2,
-      common.map((more) => listen('listen', everyEvent, more)),
-    ),
-    of(
-      1,
-      common.map((more) => choose('choose', [when('a', jq('false'), 'end'), when('b', undefined, 'continue')], more)),
-    ),
-    of(
-      6,
-      fc.tuple(tie('list'), common).map(([inner, more]) => perform('do', inner, more)),
-    ),
-    of(
-      6,
-      fc.tuple(tie('list'), common).map(([inner, more]) => loop('for', constant([1, 2]), inner, more)),
-    ),
-    of(
-      9,
-      fc.tuple(tie('list'), common, fc.boolean()).map(([inner, more, compete]) => fork('fork', inner, { ...more, compete })),
-    ),
-    of(
-      9,
-      fc
-        .tuple(tie('list'), common, fc.constantFrom(...policies))
-        .map(([inner, more, policy]) => attempt('try', inner, policy, more)),
-    ),
-    of(
-      2,
-      fc.tuple(tie('task'), common).map(([inner, more]) => callFunction('function', inner, more)),
-    ),
-    of(
-      3,
-      fc.tuple(tie('list'), common).map(([tasks, more]) => listen('hear', everyEvent, { ...more, foreach: { tasks } })),
-    ),
+    nested(2, tie('task'), (inner, more) => callFunction('function', inner, more)),
+    nested(3, tie('list'), (tasks, more) => listen('hear', everyEvent, { ...more, foreach: { tasks } })),
   ),
   list: fc.array(tie('task'), { minLength: 1, maxLength: 3 }),
 }));
@@ -152,7 +114,7 @@ function worldOf({ results, order }: Script, more: World = {}): World {
       { type: 'a', data: 1 },
       { type: 'b', data: 2 },
     ],
-    mostSteps: 3_000,
+    maxSteps: 3_000,
     calls: ({ abort, activity, attempt }) => {
       const result = results[(activity + attempt) % results.length];
       return abort && result === undefined ? { kind: activity % 2 === 0 ? 'unknown' : 'aborted', detail: 'aborted' } : result;
@@ -187,6 +149,16 @@ function assertEachTaskEndsOnce(run: TestRun): void {
 }
 
 const isOver = ({ state }: TestRun): boolean => ['completed', 'faulted', 'cancelled'].includes(state.status);
+
+function resumeOnceIdle(run: TestRun): RunEvent | undefined {
+  const comes = run.effects.some((effect) => effect.kind !== 'timer' && run.answer(effect) !== undefined);
+  return comes ? undefined : { kind: 'resume', at: run.now + 5_000 };
+}
+
+function assertEndsOrWaits(run: TestRun): void {
+  if (isOver(run)) assertEachTaskEndsOnce(run);
+  else assert.ok(run.effects.length > 0, 'the run waits for nothing');
+}
 
 test('any run ends or waits for what does not come, and each of its tasks ends once', () => {
   fc.assert(
@@ -245,12 +217,9 @@ test('a run that is suspended at any moment begins nothing before it is resumed,
         if (run.state.suspension?.by !== 'people') return decision(run);
         assert.equal(run.state.tasks, tasks, 'a task began');
         for (const { key } of run.effects) assert.ok(before.has(key), `${key} is new`);
-        const comes = run.effects.some((effect) => effect.kind !== 'timer' && run.answer(effect) !== undefined);
-        return comes ? undefined : { kind: 'resume', at: run.now + 5_000 };
+        return resumeOnceIdle(run);
       };
-      const run = new TestRun(workflow, worldOf(script, { interfere })).go();
-      if (isOver(run)) assertEachTaskEndsOnce(run);
-      else assert.ok(run.effects.length > 0, 'the run waits for nothing');
+      assertEndsOrWaits(new TestRun(workflow, worldOf(script, { interfere })).go());
     }),
     { numRuns: 100 },
   );
@@ -269,14 +238,32 @@ test('a call that is held at any moment is suspended with its run, and begins on
         if (run.state.suspension?.by !== 'delegation-lost') return decision(run);
         assert.equal(run.state.status, 'suspended');
         assert.ok(!run.effects.some(({ key }) => key === held), 'the call is pending');
-        const comes = run.effects.some((effect) => effect.kind !== 'timer' && run.answer(effect) !== undefined);
-        return comes ? undefined : { kind: 'resume', at: run.now + 5_000 };
+        return resumeOnceIdle(run);
       };
-      const run = new TestRun(workflow, worldOf(script, { interfere })).go();
-      if (isOver(run)) assertEachTaskEndsOnce(run);
-      else assert.ok(run.effects.length > 0, 'the run waits for nothing');
+      assertEndsOrWaits(new TestRun(workflow, worldOf(script, { interfere })).go());
     }),
     { numRuns: 100 },
+  );
+});
+
+test('a run that is cancelled once it is settled begins nothing, and ends cancelled after the decisions about its calls', () => {
+  fc.assert(
+    fc.property(workflows, scripts, fc.nat(20), (workflow, script, moment) => {
+      let isCancelled = false;
+      const interfere = (run: TestRun): RunEvent | undefined => {
+        if (!isCancelled && run.steps < moment) return decision(run);
+        if (!isCancelled) {
+          isCancelled = true;
+          return isOver(run) ? undefined : { kind: 'cancel', at: run.now, settles: true };
+        }
+        for (const effect of run.effects) if ('abort' in effect) assert.ok(effect.abort, `${effect.key} begins after the cancel`);
+        return decision(run);
+      };
+      const run = new TestRun(workflow, worldOf(script, { interfere })).go();
+      if (run.state.cancels === true) assert.equal(run.state.status, 'cancelled');
+      assert.deepEqual(undecidedCalls(workflow, run.state), []);
+    }),
+    { numRuns: 300 },
   );
 });
 
@@ -286,7 +273,7 @@ test('the key of an effect stays with what it is for', () => {
       const seen = new Map<string, string>();
       const interfere = (run: TestRun): RunEvent | undefined => {
         for (const effect of run.effects) {
-          const text = JSON.stringify({ ...effect, abort: undefined });
+          const text = JSON.stringify({ ...effect, abort: undefined, items: undefined });
           assert.equal(seen.get(effect.key) ?? text, text);
           seen.set(effect.key, text);
         }
@@ -301,7 +288,7 @@ test('the key of an effect stays with what it is for', () => {
 test('a state that is read is the state that was written', () => {
   fc.assert(
     fc.property(workflows, scripts, fc.nat(10), (workflow: Workflow, script, moment) => {
-      const run = new TestRun(workflow, worldOf(script, { mostSteps: 3_000 }));
+      const run = new TestRun(workflow, worldOf(script, { maxSteps: 3_000 }));
       for (let count = 0; count < moment && !isOver(run); count += 1) run.send({ kind: 'timePassed', at: run.now });
       assert.deepEqual(writeState(crashed(run.state)), writeState(run.state));
     }),

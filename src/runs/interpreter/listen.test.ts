@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Consumption, EventFilter } from '#workflows/workflow.ts';
-import type { RunEvent } from './run-events.ts';
 import { failure, ok, performed, start, TestRun } from './run-harness.test-support.ts';
+import type { RunEvent } from './state/run-events.ts';
 import { call, constant, fork, jq, listen, raise, set, wait, workflowOf } from './workflow-builders.test-support.ts';
 
 const filter = (matches: string, correlate: EventFilter['correlate'] = []): EventFilter => ({ matches: jq(matches), correlate });

@@ -1,10 +1,28 @@
-import type { Workflow } from '#workflows/workflow.ts';
-import { collectEffects, undecidedIn } from './activity-tree.ts';
-import type { Effect, TimerEffect } from './effects.ts';
-import { rootPlace, viewOf } from './root-task.ts';
-import type { RunState } from './run-state.ts';
+import type { DoTask, Workflow } from '#workflows/workflow.ts';
+import { collectEffects, outsideWork, undecidedIn, visit } from './activity.ts';
+import type { CallEffect, Effect, TimerEffect } from './effects.ts';
+import { listTask } from './kinds/list-tasks.ts';
+import { argumentsOf } from './kinds/outside-tasks.ts';
+import { oncePer } from './programs.ts';
+import type { Activity, RunState } from './state/run-state.ts';
+import { type ActivityLocation, outermost, type RunView } from './state/view.ts';
 import type { TaskError } from './task-error.ts';
 import { keyOf } from './turn.ts';
+
+/** The workflow as a task, since its data flow and its time limit are those of a task. The timeline does not have it. */
+export const rootTask = oncePer((workflow: Workflow): DoTask => {
+  const { name, definition, input, output, tasks, timeout, taskData } = workflow;
+  const given = { name, reference: '', definition, input, output, export: {}, tasks };
+  return listTask({ ...given, ...(timeout && { timeout }), ...(taskData === false && { taskData }) });
+});
+
+export function rootPlace<View extends RunView>(run: View, root: Activity): ActivityLocation<DoTask, View> {
+  return { run, task: rootTask(run.workflow), activity: root, scope: outermost };
+}
+
+function placeIn(workflow: Workflow, run: RunState, root: Activity): ActivityLocation {
+  return rootPlace({ workflow, run, context: run.context }, root);
+}
 
 /** What the run waits for now. It follows from the state alone. */
 export function pending(workflow: Workflow, state: RunState): readonly Effect[] {
@@ -16,7 +34,7 @@ export function pending(workflow: Workflow, state: RunState): readonly Effect[] 
   const soonest = (at: number): void => {
     next = Math.min(next, at);
   };
-  collectEffects(rootPlace(viewOf(workflow, state), root), {
+  collectEffects(placeIn(workflow, state, root), {
     add: (wait, make) => {
       if (suspension !== undefined && wait > suspension.after) return;
       const effect = make(keyOf(wait));
@@ -49,18 +67,28 @@ function timer(at: number): TimerEffect {
 /** Whether all that the run waits for is time, events and people. */
 export function onlyWaits(workflow: Workflow, state: RunState): boolean {
   if (state.root === undefined) return false;
-  let busy = false;
-  collectEffects(rootPlace(viewOf(workflow, state), state.root), {
-    add: (_wait, _make, status) => {
-      busy ||= status !== 'waiting';
+  let isBusy = false;
+  collectEffects(placeIn(workflow, state, state.root), {
+    add: (_wait, _make, isIdle = false) => {
+      isBusy ||= !isIdle;
     },
     timer: () => undefined,
     limit: () => undefined,
     goOn: () => {
-      busy = true;
+      isBusy = true;
     },
   });
-  return !busy;
+  return !isBusy;
+}
+
+/** Whether branches of a `fork` are under way side by side. */
+export function hasOpenFork(workflow: Workflow, state: RunState): boolean {
+  let isOpen = false;
+  if (state.root !== undefined)
+    visit(placeIn(workflow, state, state.root), ({ activity: { stage } }) => {
+      isOpen ||= stage.kind === 'work' && stage.work.kind === 'fork';
+    });
+  return isOpen;
 }
 
 /** A call whose outcome people are to decide on. */
@@ -69,15 +97,20 @@ export interface UndecidedCall {
   readonly attempt: number;
   readonly reference: string;
   readonly error: TaskError;
-  /** The document or the state of the run is lost, so that it cannot be made again. */
+  /** What would make it again; undefined for a child run. */
+  readonly call?: Pick<CallEffect, 'function' | 'with'> | undefined;
+  /** The document or the state of the run is lost, so that the call cannot be made again. */
   readonly isLost?: true;
 }
 
 export function undecidedCalls(workflow: Workflow, state: RunState): readonly UndecidedCall[] {
   if (state.root === undefined) return [];
-  return undecidedIn(rootPlace(viewOf(workflow, state), state.root)).flatMap(({ task, activity: { id, stage } }) => {
-    const work = stage.kind === 'work' && stage.work.kind === 'outside' ? stage.work : undefined;
-    if (work?.undecided === undefined) return [];
-    return [{ activity: id, attempt: work.attempt, reference: task.reference, error: work.undecided }];
+  const root = placeIn(workflow, state, state.root);
+  return undecidedIn(root).flatMap((inside) => {
+    const { task, activity } = inside;
+    const { attempt, undecided } = outsideWork({ activity }) ?? {};
+    if (undecided === undefined || attempt === undefined) return [];
+    const call = task.kind === 'call' ? { function: task.function, with: argumentsOf({ ...root, ...inside, task }) } : undefined;
+    return [{ activity: activity.id, attempt, reference: task.reference, error: undecided, call }];
   });
 }

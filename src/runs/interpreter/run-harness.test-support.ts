@@ -1,13 +1,12 @@
 import { loadJq } from 'jq-wasm';
-import type { Evaluated, Evaluation } from '#workflows/expression-pool.ts';
-import { evaluationProgram, lineOf } from '#workflows/jq-program.ts';
+import type { Evaluated, Evaluation } from '#workflows/jq/expression-pool.ts';
+import { evaluationProgram, lineOf } from '#workflows/jq/jq-program.ts';
 import type { Workflow } from '#workflows/workflow.ts';
-import type { Argument, CallEffect, ChildEffect, Effect, ListenEffect } from './effects.ts';
-import type { Note } from './notes.ts';
+import type { Argument, BatchEffect, CallEffect, ChildEffect, Effect, ListenEffect } from './effects.ts';
 import { pending } from './pending.ts';
-import type { OutsideResult, RunEvent } from './run-events.ts';
-import type { RunState } from './run-state.ts';
-import { readState, writeState } from './state-text.ts';
+import type { Note, OutsideResult, RunEvent } from './state/run-events.ts';
+import type { RunState } from './state/run-state.ts';
+import { readState, writeState } from './state/state-text.ts';
 import { begin, step } from './step.ts';
 import type { TaskError } from './task-error.ts';
 
@@ -40,7 +39,7 @@ export type CloudEventText = Readonly<Record<string, unknown>>;
 export interface World {
   readonly input?: unknown;
   /** How a call or the run of another workflow ends. Undefined: not yet. Default: `{"ok":true}`. */
-  readonly calls?: (effect: CallEffect | ChildEffect, args: unknown) => OutsideResult | undefined;
+  readonly calls?: (effect: BatchEffect | CallEffect | ChildEffect, args: unknown) => OutsideResult | undefined;
   readonly events?: readonly CloudEventText[];
   readonly validate?: (schema: string, value: string) => readonly string[];
   readonly fetch?: (endpoint: unknown) => string;
@@ -48,7 +47,7 @@ export interface World {
   readonly crashes?: boolean;
   /** Is asked before each step for an event of its own. */
   readonly interfere?: (run: TestRun) => RunEvent | undefined;
-  readonly mostSteps?: number;
+  readonly maxSteps?: number;
   /** Which effect ends next: each number, by turns, is counted around the effects. Default: the first. */
   readonly order?: readonly number[];
 }
@@ -93,7 +92,7 @@ export class TestRun {
 
   /** Goes on until the run ends, or waits for what the world does not give. */
   go(): this {
-    const most = this.world.mostSteps ?? 5_000;
+    const most = this.world.maxSteps ?? 5_000;
     for (let count = 0; count < most; count += 1) {
       const event = this.world.interfere?.(this) ?? this.#next();
       if (event === undefined) return this;
@@ -130,6 +129,9 @@ export class TestRun {
         return this.#outside(effect, this.#argument(effect.with), 'callEnded');
       case 'child':
         return this.#outside(effect, JSON.parse(effect.input), 'childEnded');
+      case 'batch':
+        if (effect.items !== undefined && !effect.abort) return { kind: 'batchBegun', at, key };
+        return this.#outside(effect, {}, 'childEnded');
       case 'publish':
         return { kind: 'published', at, key };
       default:
@@ -145,7 +147,11 @@ export class TestRun {
     return this.world.fetch?.(this.#argument(endpoint)) ?? '{}';
   }
 
-  #outside(effect: CallEffect | ChildEffect, args: unknown, kind: 'callEnded' | 'childEnded'): RunEvent | undefined {
+  #outside(
+    effect: BatchEffect | CallEffect | ChildEffect,
+    args: unknown,
+    kind: 'callEnded' | 'childEnded',
+  ): RunEvent | undefined {
     const { calls = () => ({ kind: 'ok', output: '{"ok":true}' }) as const } = this.world;
     const result = calls(effect, args);
     return result === undefined

@@ -1,16 +1,12 @@
 import type { Workflow } from '#workflows/workflow.ts';
-import { beginActivity, taskRunner } from './activity.ts';
-import { drop, undecidedIn, visit } from './activity-tree.ts';
-import { JsonValue, nullValue } from './json-value.ts';
-import { grace } from './listen-match.ts';
-import type { Note } from './notes.ts';
-import { onlyWaits } from './pending.ts';
-import { rootPlace, rootTask } from './root-task.ts';
-import type { RunEvent } from './run-events.ts';
-import type { Activity, RunConclusion, RunState, RunStatus, Suspension } from './run-state.ts';
-import type { SuspensionReason } from './suspension.ts';
+import { beginActivity, drop, outsideWork, taskRunner, undecidedIn, visit } from './activity.ts';
+import { grace } from './kinds/listen-match.ts';
+import { onlyWaits, rootPlace, rootTask } from './pending.ts';
+import { JsonValue, nullValue } from './state/json-value.ts';
+import type { LifecycleNote, Note, RunEvent, SuspensionReason } from './state/run-events.ts';
+import type { Activity, RunConclusion, RunState, RunStatus, Suspension } from './state/run-state.ts';
+import { outermost, type TasksInside } from './state/view.ts';
 import { type Progress, Turn } from './turn.ts';
-import { outermost } from './view.ts';
 
 interface RunOptions {
   readonly id: string;
@@ -49,54 +45,60 @@ export function begin({ id, seed, input, at, runtime }: RunOptions): RunState {
 /** The state after the event. An event that the run does not wait for changes nothing: the state is the same object. */
 export function step(workflow: Workflow, state: RunState, event: RunEvent): Step {
   const { status, root } = state;
-  if (status === 'cancelled' || status === 'faulted' || status === 'completed') return { state, notes: [] };
+  if (status === 'cancelled' || status === 'faulted' || status === 'completed') return unchanged(state);
   const turn = new Turn(workflow, state, event, taskRunner);
-  const steered = steeredBy(turn, event);
+  const steered = steer(turn, event);
   if (steered !== undefined) return steered;
-  if (status === 'pending') return event.kind === 'timePassed' ? started(workflow, state, event) : { state, notes: [] };
-  return root === undefined ? { state, notes: [] } : advanced(turn, root, event);
+  if (status === 'pending') return event.kind === 'timePassed' ? start(workflow, state, event) : unchanged(state);
+  return root === undefined ? unchanged(state) : advance(turn, root, event);
+}
+
+function unchanged(state: RunState): Step {
+  return { state, notes: [] };
 }
 
 /** Events of the run as a whole; undefined for those of what it waits for. */
-function steeredBy(turn: Turn, event: RunEvent): Step | undefined {
+function steer(turn: Turn, event: RunEvent): Step | undefined {
   switch (event.kind) {
     case 'cancel':
-      return cancelled(turn);
+      return event.settles === true ? cancelSettled(turn) : cancel(turn, turn.run.root);
     case 'suspend':
-      return suspended(turn, event.by ?? 'people', event.inherited);
+      return takeSuspend(turn, event.by ?? 'people', event.inherited);
     case 'held':
-      return held(turn, event);
+      return hold(turn, event);
     case 'resume':
-      return resumed(turn, event.inherited);
+      return takeResume(turn, event.inherited);
     default:
       return undefined;
   }
 }
 
-function started(workflow: Workflow, state: RunState, event: RunEvent): Step {
+function start(workflow: Workflow, state: RunState, event: RunEvent): Step {
   const turn = new Turn(workflow, { ...state, startedAt: event.at }, event, taskRunner);
   noteRun(turn, 'started');
   return after(turn, beginActivity(turn, rootTask(workflow), state.input, outermost, 0));
 }
 
-function advanced(turn: Turn, root: Activity, event: RunEvent): Step {
+function advance(turn: Turn, root: Activity, event: RunEvent): Step {
   const { run } = turn;
-  if (run.suspension !== undefined && comesAgain(event)) return { state: run, notes: [] };
-  if (event.kind === 'fetched') return { state: withResource(run, event.key, event.document), notes: [] };
-  if (event.kind === 'decided' && !undecidedIn(rootPlace(turn, root)).some(({ activity: { id } }) => id === event.activity)) {
-    return { state: run, notes: [] };
+  if (run.suspension !== undefined && comesAgain(event)) return unchanged(run);
+  if (event.kind === 'fetched') return unchanged(withResource(run, event.key, event.document));
+  if (event.kind === 'decided' && !undecidedOf(turn, root).some(({ activity: { id } }) => id === event.activity)) {
+    return unchanged(run);
   }
   const progress = taskRunner.advance(rootPlace(turn, root), event);
   const same = progress.kind === 'busy' && progress.state === root && progress.unknown === undefined;
-  return same && turn.notes.length === 0 ? { state: run, notes: [] } : after(turn, progress);
+  return same && turn.notes.length === 0 ? unchanged(run) : after(turn, progress);
 }
 
-/** What a suspended run does not take: its effect is pending again once the run is resumed. */
 function comesAgain({ kind }: RunEvent): boolean {
   return kind === 'timePassed' || kind === 'evaluated' || kind === 'validated';
 }
 
-/** A schema that was fetched. What waited for it waits for its verdict now. */
+function undecidedOf(turn: Turn, root: Activity | undefined): TasksInside {
+  return root === undefined ? [] : undecidedIn(rootPlace(turn, root));
+}
+
 function withResource(run: RunState, key: string, document: string): RunState {
   const pointer = key.slice(key.indexOf(':') + 1);
   if (run.resources.some((known) => known.pointer === pointer)) return run;
@@ -104,38 +106,40 @@ function withResource(run: RunState, key: string, document: string): RunState {
 }
 
 function after(turn: Turn, progress: Progress<Activity>): Step {
+  if (turn.run.cancels === true && isSettled(turn, progress))
+    return cancel(turn, progress.kind === 'busy' ? progress.state : undefined);
   switch (progress.kind) {
     case 'busy':
       return goOn(turn, progress.state, progress.unknown !== undefined);
     case 'faulted':
-      return concluded(turn, { status: 'faulted', error: progress.error });
+      return conclude(turn, { status: 'faulted', error: progress.error });
     default:
-      return concluded(turn, { status: 'completed', output: progress.output });
+      return conclude(turn, { status: 'completed', output: progress.output });
   }
 }
 
 /** The run ends; one that people, or the gateway for people, suspended ends once it is resumed. */
-function concluded(turn: Turn, end: RunConclusion): Step {
+function conclude(turn: Turn, conclusion: RunConclusion): Step {
   const { suspension } = turn.run;
   if (suspension !== undefined && suspension.by !== 'unknown-outcome') {
-    return { state: { ...kept(turn), root: undefined, suspension: { ...suspension, end } }, notes: turn.notes };
+    return { state: { ...stateAfter(turn), root: undefined, suspension: { ...suspension, end: conclusion } }, notes: turn.notes };
   }
-  return finished(turn, end);
+  return finish(turn, conclusion);
 }
 
-function finished(turn: Turn, { status, ...result }: RunConclusion): Step {
+function finish(turn: Turn, { status, ...result }: RunConclusion): Step {
   noteRun(turn, status, result);
-  return ended(turn, status, result);
+  return end(turn, status, result);
 }
 
 /** No `catch` took an unknown outcome: people decide. With the last decision the run goes on by itself. */
 function goOn(turn: Turn, root: Activity, unknown: boolean): Step {
-  const state = { ...kept(turn), root, taken: reachable(turn, root) };
+  const state = { ...stateAfter(turn), root, taken: reachable(turn, root) };
   const { suspension } = state;
   if (unknown && (suspension === undefined || suspension.by === 'unknown-outcome')) noteSuspendedCalls(turn, root);
   if (unknown && suspension === undefined) return suspend(turn, state, 'unknown-outcome');
-  const decided = suspension?.by === 'unknown-outcome' && undecidedIn(rootPlace(turn, root)).length === 0;
-  return decided ? resume(turn, state, suspension) : { state: withStatus(turn, state), notes: turn.notes };
+  const isDecided = suspension?.by === 'unknown-outcome' && undecidedOf(turn, root).length === 0;
+  return isDecided ? resume(turn, state, suspension) : { state: withStatus(turn, state), notes: turn.notes };
 }
 
 /** The messages that were taken and that a `listen` may still look at, now or later. */
@@ -150,22 +154,20 @@ function reachable(turn: Turn, root: Activity): RunState['taken'] {
 }
 
 function noteSuspendedCalls(turn: Turn, root: Activity): void {
-  const { root: before } = turn.run;
-  const known = new Set((before === undefined ? [] : undecidedIn(rootPlace(turn, before))).map(({ activity: { id } }) => id));
-  for (const call of undecidedIn(rootPlace(turn, root))) {
-    const { id, stage } = call.activity;
-    const error = stage.kind === 'work' && stage.work.kind === 'outside' ? stage.work.undecided : undefined;
-    if (!known.has(id)) turn.note({ run: turn, ...call }, 'suspended', { ...(error && { error }) });
+  const known = new Set(undecidedOf(turn, turn.run.root).map(({ activity: { id } }) => id));
+  for (const call of undecidedOf(turn, root)) {
+    const error = outsideWork(call)?.undecided;
+    if (!known.has(call.activity.id)) turn.note({ run: turn, ...call }, 'suspended', { ...(error && { error }) });
   }
 }
 
-function ended(turn: Turn, status: RunStatus, more: Pick<RunState, 'output' | 'error'> = {}): Step {
-  const state = { ...kept(turn), ...more, status, endedAt: turn.at, root: undefined, suspension: undefined };
+function end(turn: Turn, status: RunStatus, result: Pick<RunState, 'output' | 'error'> = {}): Step {
+  const state = { ...stateAfter(turn), ...result, status, endedAt: turn.at, root: undefined, suspension: undefined };
   return { state, notes: turn.notes };
 }
 
 /** The run with what the step changed apart from the tree. */
-function kept({ run, context, serial, created }: Turn): RunState {
+function stateAfter({ run, context, serial, created }: Turn): RunState {
   return { ...run, context, serial, tasks: created };
 }
 
@@ -175,38 +177,64 @@ function withStatus({ workflow }: Turn, state: RunState): RunState {
   return { ...state, status: onlyWaits(workflow, state) ? 'waiting' : 'running' };
 }
 
-function cancelled(turn: Turn): Step {
-  const { root } = turn.run;
+function cancel(turn: Turn, root: Activity | undefined): Step {
   if (root !== undefined) drop(rootPlace(turn, root));
   noteRun(turn, 'cancelled');
-  return ended(turn, 'cancelled');
+  return end(turn, 'cancelled');
 }
 
-function suspended(turn: Turn, by: SuspensionReason, inherited?: true): Step {
+/** As after a time limit: calls in flight are aborted, and what is unknown waits for people. Then the run is cancelled. */
+function cancelSettled(turn: Turn): Step {
+  const { run, at } = turn;
+  const { root, suspension, stoppedFor } = run;
+  if (root === undefined || !isUnsettled(turn, root)) return cancel(turn, root);
+  if (run.cancels === true) return unchanged(run);
+  const since = suspension?.since ?? at;
+  const waits = undecidedOf(turn, root).length > 0;
+  const undecided: Suspension = { since, after: suspension?.after ?? run.serial, by: 'unknown-outcome' };
+  const expired = { ...run, cancels: true as const, root: { ...root, expired: true } };
+  if (waits) return { state: withStatus(turn, { ...expired, suspension: undecided }), notes: turn.notes };
+  return {
+    state: withStatus(turn, { ...expired, suspension: undefined, stoppedFor: stoppedFor + (at - since) }),
+    notes: turn.notes,
+  };
+}
+
+function isUnsettled(turn: Turn, root: Activity): boolean {
+  const place = rootPlace(turn, root);
+  return taskRunner.inFlight(place) > 0 || taskRunner.hasUnknown(place);
+}
+
+/** Nothing that may have happened is left open. While the root is expired, calls are in flight. */
+function isSettled(turn: Turn, progress: Progress<Activity>): boolean {
+  if (progress.kind !== 'busy') return true;
+  return progress.state.expired !== true && !taskRunner.hasUnknown(rootPlace(turn, progress.state));
+}
+
+function takeSuspend(turn: Turn, by: SuspensionReason, inherited?: true): Step {
   const { run } = turn;
   const { suspension } = run;
   if (suspension === undefined) {
-    if (run.root !== undefined) visit(rootPlace(turn, run.root), (place) => turn.note(place, 'suspended'));
+    noteTasks(turn, 'suspended');
     return suspend(turn, run, by, inherited);
   }
-  if (inherited === true && suspension.by !== 'unknown-outcome') return passedOn(run, suspension, true);
-  if (suspension.by === by && suspension.inherited === inherited) return { state: run, notes: [] };
-  return { state: { ...run, suspension: { ...suspension, by, inherited, passes: undefined } }, notes: [] };
+  if (inherited === true && suspension.by !== 'unknown-outcome') return passOn(run, suspension, true);
+  if (suspension.by === by && suspension.inherited === inherited) return unchanged(run);
+  return unchanged({ ...run, suspension: { ...suspension, by, inherited, passes: undefined } });
 }
 
 /** A run that is held for a reason of its own stays held when its parent is resumed. Its children learn of both; those of one that people suspended are suspended. */
-function passedOn(run: RunState, suspension: Suspension, passes: true | undefined): Step {
+function passOn(run: RunState, suspension: Suspension, passes: true | undefined): Step {
   const isNews = suspension.by !== 'people' && suspension.passes !== passes;
-  return { state: isNews ? { ...run, suspension: { ...suspension, passes } } : run, notes: [] };
+  return unchanged(isNews ? { ...run, suspension: { ...suspension, passes } } : run);
 }
 
 /** The effect begins again, as one that the suspension holds back. A run that is suspended already stays so for the reason that it has. */
-function held(turn: Turn, event: Extract<RunEvent, { readonly kind: 'held' }>): Step {
+function hold(turn: Turn, event: Extract<RunEvent, { readonly kind: 'held' }>): Step {
   const { run } = turn;
-  const { state: stopped } = run.suspension === undefined ? suspended(turn, event.by) : { state: run };
+  const { state: stopped } = run.suspension === undefined ? takeSuspend(turn, event.by) : { state: run };
   if (stopped.root === undefined) return { state: stopped, notes: turn.notes };
-  const again = new Turn(turn.workflow, stopped, event, taskRunner);
-  const { state, notes } = advanced(again, stopped.root, event);
+  const { state, notes } = advance(new Turn(turn.workflow, stopped, event, taskRunner), stopped.root, event);
   return { state, notes: [...turn.notes, ...notes] };
 }
 
@@ -216,25 +244,30 @@ function suspend(turn: Turn, state: RunState, by: SuspensionReason, inherited?: 
   return { state: withStatus(turn, { ...state, suspension }), notes: turn.notes };
 }
 
-function resumed(turn: Turn, inherited?: true): Step {
+function takeResume(turn: Turn, inherited?: true): Step {
   const { run } = turn;
   const { root, suspension } = run;
-  if (suspension === undefined || suspension.by === 'unknown-outcome') return { state: run, notes: [] };
-  if (inherited === true && suspension.inherited !== true) return passedOn(run, suspension, undefined);
-  if (root !== undefined && undecidedIn(rootPlace(turn, root)).length > 0) {
-    return { state: { ...run, suspension: { ...suspension, by: 'unknown-outcome', inherited: undefined } }, notes: [] };
+  if (suspension === undefined || suspension.by === 'unknown-outcome') return unchanged(run);
+  if (inherited === true && suspension.inherited !== true) return passOn(run, suspension, undefined);
+  if (undecidedOf(turn, root).length > 0) {
+    return unchanged({ ...run, suspension: { ...suspension, by: 'unknown-outcome', inherited: undefined } });
   }
-  if (root !== undefined) visit(rootPlace(turn, root), (place) => turn.note(place, 'resumed'));
+  noteTasks(turn, 'resumed');
   return resume(turn, run, suspension);
 }
 
-function resume(turn: Turn, state: RunState, { since, end }: Suspension): Step {
+function resume(turn: Turn, state: RunState, { since, end: conclusion }: Suspension): Step {
   noteRun(turn, 'resumed');
-  if (end !== undefined) return finished(turn, end);
+  if (conclusion !== undefined) return finish(turn, conclusion);
   const stoppedFor = state.stoppedFor + (turn.at - since);
   return { state: withStatus(turn, { ...state, stoppedFor, suspension: undefined }), notes: turn.notes };
 }
 
-function noteRun(turn: Turn, kind: 'started' | 'suspended' | 'resumed' | 'cancelled' | 'faulted' | 'completed', more = {}): void {
+function noteTasks(turn: Turn, kind: 'suspended' | 'resumed'): void {
+  const { root } = turn.run;
+  if (root !== undefined) visit(rootPlace(turn, root), (place) => turn.note(place, kind));
+}
+
+function noteRun(turn: Turn, kind: LifecycleNote['kind'], more = {}): void {
   turn.notes.push({ of: 'run', kind, at: turn.at, ...more });
 }

@@ -1,24 +1,23 @@
 import { createHash } from 'node:crypto';
-import { cutText } from '#base/cut-text.ts';
+import { cutText } from '#base/text/cut-text.ts';
 import type { Directive, Task, Workflow } from '#workflows/workflow.ts';
-import type { JsonValue } from './json-value.ts';
-import type { Note, TaskNote } from './notes.ts';
-import type { RunEvent } from './run-events.ts';
-import type { Activity, RunState, TakenMessage } from './run-state.ts';
+import type { JsonValue } from './state/json-value.ts';
+import type { Note, RunEvent, TaskNote } from './state/run-events.ts';
+import type { Activity, RunState, TakenMessage } from './state/run-state.ts';
+import { type ActivityLocation, isPrivate, type RunView, type TaskScope } from './state/view.ts';
 import { type EffectError, standardError, type TaskError } from './task-error.ts';
-import type { ActivityPlace, RunView, TaskScope } from './view.ts';
 
 /** Tasks that call, wait or ask, or that run another workflow. */
-const outside: ReadonlySet<Task['kind']> = new Set<Task['kind']>(['call', 'wait', 'listen', 'run']);
+const outside: ReadonlySet<Task['kind']> = new Set(['batch', 'call', 'wait', 'listen', 'run']);
 
-/** UTF-8 bytes of the context and of one task's output together, at most. */
-export const mostBytes = 8 * 1024 * 1024;
-export const mostTasks = 100_000;
-export const mostLevels = 100;
-/** Tasks and iterations of one step, at most: the run goes on in the next. */
-const mostInStep = 200;
+/** UTF-8 bytes of the context and of one task's output together. */
+export const maxBytes = 8 * 1024 * 1024;
+export const maxTasks = 100_000;
+export const maxLevels = 100;
+/** Tasks and iterations of one step: the run goes on in the next. */
+const maxInStep = 200;
 
-/** What came of a task, or of its work. `State`: where it is now. */
+/** The progress of a task, or of its work. `State`: where it is now. */
 export type Progress<State> =
   /** `unknown`: an outcome is unknown that no `catch` inside took. */
   | { readonly kind: 'busy'; readonly state: State; readonly unknown?: TaskError | undefined }
@@ -29,33 +28,27 @@ export type Progress<State> =
   /** `final`: a limit of the run, which no `catch` takes. */
   | { readonly kind: 'faulted'; readonly error: TaskError; readonly final?: boolean | undefined };
 
-/** The key of what has the number `wait`, which is unique in the run. */
+/** The key of a wait, whose number is unique in the run. */
 export function keyOf(wait: number): string {
   return `wait.${wait}`;
 }
 
-function waitOf(key: string): number | undefined {
-  const wait = /^wait\.(\d+)$/u.exec(key)?.[1];
-  return wait === undefined ? undefined : Number(wait);
-}
-
-export type TurnPlace<T extends Task = Task> = ActivityPlace<T, Turn>;
+export type TurnLocation<T extends Task = Task> = ActivityLocation<T, Turn>;
 
 /** What the kinds of tasks need of tasks in general. */
 export interface TaskRunner {
   begin(turn: Turn, task: Task, raw: JsonValue, scope: TaskScope): Progress<Activity>;
-  advance(place: TurnPlace, event: StepEvent): Progress<Activity>;
+  advance(place: TurnLocation, event: StepEvent): Progress<Activity>;
   /** Notes the end of a task, and of all in it, that is given up. */
-  drop(place: TurnPlace): void;
-  /** Calls in the task that are in flight. */
-  inFlight(place: ActivityPlace): number;
-  hasUnknown(place: ActivityPlace): boolean;
+  drop(place: TurnLocation): void;
+  inFlight(place: ActivityLocation): number;
+  hasUnknown(place: ActivityLocation): boolean;
 }
 
 /** `settled`: the calls that were aborted after a time limit have ended, and one outcome is unknown. */
 export type StepEvent = RunEvent | { readonly kind: 'settled'; readonly at: number };
 
-/** One step under way: what changes apart from the tree of activities. It lives no longer than the step. */
+/** One step: what changes apart from the tree of activities. */
 export class Turn implements RunView {
   readonly workflow: Workflow;
   readonly run: RunState;
@@ -79,7 +72,8 @@ export class Turn implements RunView {
     this.tasks = tasks;
     this.at = event.at;
     this.now = (run.suspension?.since ?? event.at) - run.stoppedFor;
-    this.target = 'key' in event ? waitOf(event.key) : undefined;
+    const wait = 'key' in event ? /^wait\.(\d+)$/u.exec(event.key)?.[1] : undefined;
+    this.target = wait === undefined ? undefined : Number(wait);
     this.context = run.context;
     this.taken = run.taken ?? [];
     this.serial = run.serial;
@@ -91,10 +85,10 @@ export class Turn implements RunView {
     return this.serial;
   }
 
-  /** Is asked before each task and iteration. False: it begins in a later step, as this one is long or the run is suspended. */
+  /** Called before each task and iteration. False: it begins in a later step, as this one is long or the run is suspended. */
   mayBegin(): boolean {
     this.#spent += 1;
-    return this.#spent <= mostInStep && this.run.suspension === undefined;
+    return this.#spent <= maxInStep && this.run.suspension === undefined;
   }
 
   /** Takes a message for a `listen`. False: another one of the run has it. */
@@ -113,7 +107,8 @@ export class Turn implements RunView {
     return createHash('sha256').update(`${this.run.seed} ${purpose}`).digest();
   }
 
-  note({ task, activity }: ActivityPlace, kind: TaskNote['kind'], more: Partial<TaskNote> = {}): void {
+  note(place: ActivityLocation, kind: TaskNote['kind'], more: Partial<TaskNote> = {}): void {
+    const { task, activity, scope } = place;
     if (activity.id === 0) return;
     const { id, createdAt, iteration, attempt, requestId } = activity;
     this.notes.push({
@@ -125,9 +120,10 @@ export class Turn implements RunView {
       reference: task.reference,
       name: task.name,
       isPlain: !outside.has(task.kind),
-      ...(iteration === undefined ? {} : { iteration }),
+      ...(iteration !== undefined && { iteration }),
       attempt,
-      ...(requestId === undefined ? {} : { requestId }),
+      ...(requestId !== undefined && { requestId }),
+      ...(!isPrivate(place) && { data: { input: activity.input, label: scope.label } }),
       ...more,
     });
   }
@@ -135,14 +131,14 @@ export class Turn implements RunView {
   /** The fault for a value that is too large together with the context. Undefined where it fits. */
   tooLarge(task: Task, value: JsonValue, context = this.context): Progress<never> | undefined {
     // A character has at most three bytes, so that short values need no count.
-    if ((value.text.length + context.text.length) * 3 <= mostBytes) return undefined;
-    if (value.bytes + context.bytes <= mostBytes) return undefined;
-    return limitFault(task, `The context and the data of one task have more than ${mostBytes / 1_048_576} MiB together.`);
+    if ((value.text.length + context.text.length) * 3 <= maxBytes) return undefined;
+    if (value.bytes + context.bytes <= maxBytes) return undefined;
+    return limitFault(task, `The context and the data of one task have more than ${maxBytes / 1_048_576} MiB together.`);
   }
 }
 
-/** The progress of what is inside as the progress of what is around it. The same state gives the same object `before`. */
-export function wrapped<Inner, Outer>(
+/** The progress of what is inside as that of what is around it. The same state gives the same object `before`. */
+export function wrapProgress<Inner, Outer>(
   progress: Progress<Inner>,
   inner: Inner | undefined,
   before: Outer | undefined,
@@ -153,7 +149,7 @@ export function wrapped<Inner, Outer>(
   return { ...progress, state: same ? before : around(progress.state) };
 }
 
-export function faulted<State>(task: Task, error: EffectError): Progress<State> {
+export function fault<State>(task: Task, error: EffectError): Progress<State> {
   return { kind: 'faulted', error: atTask(task, error) };
 }
 

@@ -1,4 +1,5 @@
 import type {
+  BatchTask,
   CallTask,
   Consumption,
   DataInput,
@@ -142,6 +143,11 @@ export function listen(
     const iterator = { item: 'item', at: 'index', output: {}, export: {}, ...others };
     return { kind: 'listen', to, read, foreach: { ...iterator, tasks: tasksIn(`${reference}/foreach/do`, tasks) } };
   });
+}
+
+export function batch(name: string, items: Expression, common: Common = {}): Draft {
+  const rules = { parallel: 10, canary: 0, failures: 'fault' } as const;
+  return draft<BatchTask>(name, common, () => ({ kind: 'batch', items, workflow: 'test.item', version: '1.0.0', ...rules }));
 }
 
 export function child(name: string, common: Common & Partial<Pick<RunTask, 'with' | 'await'>> = {}): Draft {

@@ -1,31 +1,32 @@
-import type { Approvers, SelfApproval } from '#access/approval-options.ts';
 import type { InvolvedPrincipal } from '#access/people.ts';
 import { customRole, isRole, type Principal, type RoleName } from '#access/principal.ts';
+import type { Approvers, SelfApproval } from '#access/rights/approval-options.ts';
 import type { LimitReached } from '#base/limits.ts';
-import type { ApprovalTask } from '#calls/approval-gate.ts';
-import { momentAfter } from '../interpreter/durations.ts';
-import type { OutsideResult } from '../interpreter/run-events.ts';
+import type { ApprovalTask } from '#calls/approval-check.ts';
+import type { OutsideResult } from '../interpreter/state/run-events.ts';
 import { callRefusal, isCallRefusal, standardError } from '../interpreter/task-error.ts';
+import { momentAfter } from '../interpreter/time-limit.ts';
 import type { CallArguments } from './arguments.ts';
 
-/** The question of a `call: approval` task. `expires`: milliseconds. */
 export interface AskedQuestion {
   readonly task: ApprovalTask;
   readonly message: string;
   readonly terms: { readonly approvers: Approvers; readonly count: number; readonly selfApproval: SelfApproval };
+  /** Milliseconds. */
   readonly expires: number;
+  /** `expires` counts from this time, where it is ahead: milliseconds since the epoch. */
+  readonly notBefore?: number | undefined;
 }
 
-/** In whose name a task asks, and who had a hand in its run. */
 export interface AskingRun {
   readonly principal: Principal;
-  /** Absent: only the principal. */
+  /** Who had a hand in the run. Absent: only the principal. */
   readonly involved?: readonly InvolvedPrincipal[] | undefined;
 }
 
-/** The approvals, as tasks need them. Every method rejects with `store-unavailable`, and `ask` with `too-many-requests`. */
+/** Each method rejects with `store-unavailable`, and `ask` with `too-many-requests`. */
 export interface ApprovalTasks {
-  /** Asks people, the first time; then answers what they decided. */
+  /** Asks people the first time; then answers their decision. */
   ask(question: AskedQuestion & AskingRun): Promise<ApprovalAnswer>;
   /** The task has asked for an approval and did not use it, so its call was certainly not made. */
   isUnused(task: ApprovalTask): Promise<boolean>;
@@ -35,31 +36,28 @@ export interface ApprovalTasks {
 
 type ApprovalAnswer =
   | { readonly kind: 'waiting' }
-  | { readonly kind: 'granted'; readonly id: string; readonly grants: readonly Grant[] }
+  /** `at`: ISO 8601. */
+  | {
+      readonly kind: 'granted';
+      readonly id: string;
+      readonly grants: readonly { readonly principal: string; readonly at: string; readonly reason: string }[];
+    }
   | { readonly kind: 'refused'; readonly code: string; readonly detail: string };
 
-interface Grant {
-  readonly principal: string;
-  /** ISO 8601. */
-  readonly at: string;
-  readonly reason: string;
-}
-
 /** Bytes: people read it, and lists have it. */
-const longestMessage = 10_240;
+const maxMessageLength = 10_240;
 /** Roles and groups of one question, together. */
-const mostApprovers = 100;
+const maxApprovers = 100;
 /** Characters. */
-const longestName = 1_024;
-/** Milliseconds: as of a rule of the configuration. */
+const maxNameLength = 1_024;
 const usualExpiry = 4 * 3_600_000;
 
 /** `call: approval`. Throws `invalid-request` with every problem of its arguments. */
-export function approvalArguments(given: CallArguments, limitReached?: LimitReached): Omit<AskedQuestion, 'task'> {
+export function approvalArguments(given: CallArguments, limitReached?: LimitReached): Omit<AskedQuestion, 'notBefore' | 'task'> {
   const message = given.requiredText('message');
-  if (Buffer.byteLength(message) > longestMessage) {
+  if (Buffer.byteLength(message) > maxMessageLength) {
     limitReached?.('approval-message');
-    given.problems.add('/message', `has more than ${longestMessage / 1_024} KiB`);
+    given.problems.add('/message', `has more than ${maxMessageLength / 1_024} KiB`);
   }
   const approvers = approversIn(given);
   const count = countIn(given);
@@ -75,9 +73,9 @@ function approversIn(given: CallArguments): Approvers {
   const groups = named.texts('groups');
   if (roles.length === 0 && groups.length === 0) given.problems.add('/approvers', 'names no role and no group');
   const names = [...named.texts('roles'), ...groups];
-  if (names.length > mostApprovers) given.problems.add('/approvers', `names more than ${mostApprovers} roles and groups`);
-  if (names.some(({ length }) => length > longestName))
-    given.problems.add('/approvers', `has a name of more than ${longestName} characters`);
+  if (names.length > maxApprovers) given.problems.add('/approvers', `names more than ${maxApprovers} roles and groups`);
+  if (names.some(({ length }) => length > maxNameLength))
+    given.problems.add('/approvers', `has a name of more than ${maxNameLength} characters`);
   return { roles, groups };
 }
 
@@ -110,7 +108,7 @@ function readExpiry(text: string): number | undefined {
   return milliseconds === undefined || milliseconds < 1_000 ? undefined : Math.min(milliseconds, 365 * units.d);
 }
 
-/** What the task gets; undefined while people have not decided. */
+/** Undefined while people have not decided. */
 export function approvalResult(answer: ApprovalAnswer): OutsideResult | undefined {
   if (answer.kind === 'waiting') return undefined;
   if (answer.kind === 'granted') return { kind: 'ok', output: JSON.stringify({ id: answer.id, grants: answer.grants }) };

@@ -1,7 +1,8 @@
+import type { Call } from '#calls/call.ts';
+import { createProblemList, invalidRequest, type ProblemList } from '#json/forms/problem-list.ts';
 import { readEnvelope } from '#json/json-envelope.ts';
+import { opaqueMembers } from '#json/json-pointer.ts';
 import { type JsonNode, readJsonTree } from '#json/json-tree.ts';
-import { opaqueMembers } from '#json/opaque-member.ts';
-import { createProblemList, invalidRequest, type ProblemList } from '#json/problem-list.ts';
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -14,15 +15,17 @@ const opaque = opaqueMembers(['/body', '/headers', '/query', '/parameters']);
  */
 export interface CallArguments {
   readonly problems: ProblemList;
-  /** The texts of an object, such as `params`; it has to be there. */
+  /** A problem where it is missing. */
   object(name: string): CallArguments;
   text(name: string): string | undefined;
-  /** An empty text where it is missing, which is a problem. */
+  /** Empty where it is missing, which is a problem. */
   requiredText(name: string): string;
   /** None where it is missing. */
   texts(name: string): readonly string[];
   flag(name: string): boolean | undefined;
   word<const W extends string>(name: string, words: readonly W[]): W | undefined;
+  /** The first word where it is missing, which is a problem. */
+  requiredWord<const W extends string>(name: string, words: readonly [W, ...W[]]): W;
   value(name: string): unknown;
   /** The JSON text of `body`, `headers`, `query` or `parameters`. */
   span(name: string): Buffer | undefined;
@@ -36,18 +39,10 @@ export function readArguments(text: string): CallArguments {
   const { value, spans } = readEnvelope(Buffer.from(text), { opaque });
   const problems = createProblemList();
   if (!isObject(value)) problems.add('', 'is no object of arguments');
-  return argumentsIn(isObject(value) ? value : {}, { problems, spans, at: '' });
+  return argumentsIn(isObject(value) ? value : {}, problems, spans, '');
 }
 
-interface Place {
-  readonly problems: ProblemList;
-  readonly spans: ReadonlyMap<string, Buffer>;
-  /** Pointer to the object. */
-  readonly at: string;
-}
-
-function argumentsIn(values: Plain, place: Place): CallArguments {
-  const { problems, spans, at } = place;
+function argumentsIn(values: Plain, problems: ProblemList, spans: ReadonlyMap<string, Buffer>, at: string): CallArguments {
   const given = (name: string): unknown => (Object.hasOwn(values, name) ? values[name] : undefined);
   const ofKind = <T>(name: string, is: (value: unknown) => value is T, wanted: string): T | undefined => {
     const value = given(name);
@@ -55,24 +50,31 @@ function argumentsIn(values: Plain, place: Place): CallArguments {
     problems.add(`${at}/${name}`, `is not ${wanted}`);
     return undefined;
   };
+  const require = (name: string): void => {
+    if (given(name) === undefined) problems.add(`${at}/${name}`, 'is missing');
+  };
+  const word = <const W extends string>(name: string, words: readonly W[]): W | undefined =>
+    ofKind(name, (value): value is W => words.some((known) => known === value), `one of ${words.join(', ')}`);
   const span = (name: string): Buffer | undefined => spans.get(`${at}/${name}`);
   return {
     problems,
     object(name) {
       const value = ofKind(name, isObject, 'an object');
-      if (given(name) === undefined) problems.add(`${at}/${name}`, 'is missing');
-      return argumentsIn(value ?? {}, { problems, spans, at: `${at}/${name}` });
+      require(name);
+      return argumentsIn(value ?? {}, problems, spans, `${at}/${name}`);
     },
     text: (name) => ofKind(name, isText, 'a text'),
     requiredText(name) {
-      if (given(name) === undefined) problems.add(`${at}/${name}`, 'is missing');
+      require(name);
       return ofKind(name, isText, 'a text') ?? '';
     },
-    texts: (name) => ofKind(name, isTexts, 'a list of texts') ?? [],
-    flag: (name) => ofKind(name, isFlag, 'true or false'),
-    word(name, words) {
-      const isWord = (value: unknown): value is (typeof words)[number] => words.some((word) => word === value);
-      return ofKind(name, isWord, `one of ${words.join(', ')}`);
+    texts: (name) =>
+      ofKind(name, (value): value is string[] => Array.isArray(value) && value.every(isText), 'a list of texts') ?? [],
+    flag: (name) => ofKind(name, (value) => typeof value === 'boolean', 'true or false'),
+    word,
+    requiredWord(name, words) {
+      require(name);
+      return word(name, words) ?? words[0];
     },
     value: given,
     span,
@@ -98,17 +100,30 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every(isText);
-}
-
-function isFlag(value: unknown): value is boolean {
-  return typeof value === 'boolean';
-}
-
-/** A text, a number with its digits, true or false as text; undefined for every other kind. */
+/** A text, a number with its digits, true or false; undefined for every other kind. */
 export function argumentText(node: JsonNode): string | undefined {
   if (node.kind === 'string') return node.value;
   if (node.kind === 'number') return node.text;
   return node.kind === 'boolean' ? String(node.value) : undefined;
 }
+
+/** `content`: the body as a value. `response`: with request, status and headers. `raw`: the body in base64. */
+export type CallOutput = 'content' | 'response' | 'raw';
+
+export interface PreparedCall {
+  readonly call: Call;
+  /** It may change something, so it is made once at most. */
+  readonly changes: boolean;
+  readonly output: CallOutput;
+  /** What `output: response` says of the request: nothing of its credentials. */
+  readonly request: {
+    readonly method: string;
+    /** Of a call to an orchestrator: its path. The address belongs to the operator. */
+    readonly uri: string;
+    readonly headers: Readonly<Record<string, string>>;
+  };
+  /** Whether the status is no error. */
+  readonly accepts: (status: number) => boolean;
+}
+
+export const verbs = ['DELETE', 'GET', 'PATCH', 'PUT', 'POST'] as const;

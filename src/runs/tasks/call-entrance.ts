@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditLog } from '#audit/audit-log.ts';
-import type { IdempotentRequest } from '#audit/idempotent-request.ts';
+import type { IdempotentRequest } from '#audit/idempotency/idempotent-request.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
@@ -8,21 +9,20 @@ import { exceptionFields } from '#base/exception-fields.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import { continueTrace, readTrace, type TraceContext } from '#base/trace-context.ts';
-import type { Span, Tracing } from '#base/tracing.ts';
-import type { ApprovalReference } from '#calls/approval-gate.ts';
+import type { Tracing } from '#base/tracing.ts';
+import type { ApprovalReference } from '#calls/approval-check.ts';
 import type { AttemptObservers } from '#calls/attempts.ts';
 import { type Call, textsOf } from '#calls/call.ts';
 import type { CallAnswer } from '#calls/call-answer.ts';
+import { TooEarly } from '#calls/call-context.ts';
 import { changeLeft } from '#calls/call-outcome.ts';
 import type { CallPath } from '#calls/call-path.ts';
 import { CallRecord } from '#calls/call-record.ts';
-import type { Seal } from '#relay/seal.ts';
-import type { RunStanding } from '../run-people.ts';
-import type { StoredRun } from '../run-records.ts';
-import { type CallFailure, callFailure } from './call-failure.ts';
-import { readRenderedReply, readTaskReply, type TaskReply } from './task-reply.ts';
+import type { Seal } from '#relay/call-seal.ts';
+import type { StoredRun } from '../journal/run-records.ts';
+import { entrancesOf, type RunStanding } from '../people/run-people.ts';
+import { type CallFailure, callFailure, readRenderedReply, readTaskReply, type TaskReply } from './task-reply.ts';
 
-/** What the entrance of runs to the call path needs. */
 export interface EntranceOptions {
   readonly calls: CallPath;
   readonly audit: AuditLog;
@@ -30,16 +30,14 @@ export interface EntranceOptions {
   readonly observers: AttemptObservers;
   readonly log: Log;
   readonly tracing?: Tracing | undefined;
-  /** Counts a call that the gateway itself could not take through. */
   readonly failedInside?: (() => void) | undefined;
   /** Counts a call that ended. `route`: `run` and the operation. */
   readonly callEnded?: ((route: string, record: CallRecord) => void) | undefined;
 }
 
-/** The run whose task calls: in whose name, who answers for the call, and who has a hand in it. */
-export interface CallingRun extends Pick<StoredRun, 'id' | 'principal' | 'automation' | 'workflow' | 'version'> {
+export interface CallingRun
+  extends Pick<StoredRun, 'id' | 'principal' | 'automation' | 'owner' | 'workflow' | 'version' | 'entrance'> {
   readonly standing: RunStanding;
-  /** What lets its calls carry secrets. */
   readonly seal: Seal;
   /** A JSON text as readers see it. */
   readonly shown: (jsonText: string) => string;
@@ -49,7 +47,6 @@ interface EnteringCall {
   readonly run: CallingRun;
   /** Of the run; the call is a child of it. */
   readonly trace: TraceContext;
-  /** The place of the task in the document. */
   readonly reference: string | undefined;
   readonly call: Call;
   /** The task wants the bytes of the reply, in base64. */
@@ -57,82 +54,191 @@ interface EnteringCall {
   /** Set where the call may change something. */
   readonly idempotent: IdempotentRequest | undefined;
   readonly approval?: ApprovalReference | undefined;
+  /** As in CallContext. */
+  readonly stored?: (() => Promise<boolean>) | undefined;
+  /** See CallContext. */
+  readonly notBefore?: number | undefined;
   /** False: the gateway may have lost the run, so nothing that changes something leaves. */
   readonly holds?: (() => boolean) | undefined;
+  /** Aborted: the call is not entered again. One that has left goes on. */
+  readonly lost?: AbortSignal | undefined;
+  /** Milliseconds. A call that a limit delays for longer is the caller's to enter again. Default: no limit. */
+  readonly maxWait?: number | undefined;
 }
 
-/** What came of one way through the call path. */
-export type Entered =
+export type CallOutcome =
   /** `address`: the last one, where redirects led to another. */
   | { readonly kind: 'reply'; readonly reply: TaskReply; readonly address: string | undefined; readonly requestId: string }
   /** `after`: milliseconds after which the gateway may be asked again. */
   | (Unfinished & { readonly kind: 'failed'; readonly failure: CallFailure; readonly after: number })
   /** The call was made, and its reply is longer than a run may hold. */
   | { readonly kind: 'tooLong'; readonly requestId: string }
-  | (Unfinished & { readonly kind: 'aborted' });
+  | (Unfinished & { readonly kind: 'aborted' })
+  /** Its time has not come: nothing happened. */
+  | { readonly kind: 'early' };
 
 interface Unfinished {
-  /** A change may have happened at the far side. */
+  /** A change may have happened at the upstream. */
   readonly left: boolean;
   /** It is known whether an earlier gateway made the call: the idempotency key was free, or brought an answer. */
   readonly isSettled: boolean;
   readonly requestId: string;
 }
 
+/** Milliseconds that a holder keeps a run which waits for a time. A longer wait is in the store alone. */
+export const shortWait = 2_000;
+
+/** Milliseconds between two attempts to put a call on record. */
+const firstPause = 250;
+const maxPause = 5_000;
+/** Milliseconds after which a call in use, or one over the rate limit, is asked for again at the earliest. */
+const minWait = 250;
+/** Attempts at a call on which the gateway itself fails, and which does not leave. */
+const maxFaults = 3;
+/** Nothing of a call with such a failure has left, and the store may be back later. */
+const storeAway: ReadonlySet<ErrorCode> = new Set(['audit-unavailable', 'store-unavailable']);
+/** The gateway itself says that the call may be made, or asked for, later. */
+const later: ReadonlySet<ErrorCode> = new Set(['too-many-requests', 'idempotency-key-in-use', 'overloaded']);
+
 /**
- * Takes one call through the call path: this is the entrance of runs. `signal` aborts the call as a caller that leaves. Never rejects.
+ * Takes a call through the call path: this is the entrance of runs. It enters until the call is made or refused for good: neither a store
+ * that is away nor the rate limit fails a run. `signal` aborts the call as a caller that leaves. Never rejects.
  */
-export async function enterCallPath(entering: EnteringCall, signal: AbortSignal, options: EntranceOptions): Promise<Entered> {
+export async function enterCallPath(entering: EnteringCall, signal: AbortSignal, options: EntranceOptions): Promise<CallOutcome> {
+  let faults = 0;
+  let wasStale = false;
+  for (let pause = firstPause; ; pause = Math.min(2 * pause, maxPause)) {
+    const ending: Ending = {};
+    const outcome = await enterOnce(entering, { signal, ending }, options);
+    if (ending.isStale === true && !wasStale) {
+      wasStale = true;
+      continue;
+    }
+    if (outcome.kind !== 'failed') return outcome;
+    const { failure, requestId } = outcome;
+    if (failure.code === 'internal-error') faults += 1;
+    const wait = waitAfter(outcome, pause, entering.maxWait);
+    if (wait === undefined || faults === maxFaults) return outcome;
+    if (await mayEnterAfter(wait, entering, signal)) continue;
+    // Of a call in use another gateway knows whether it happened.
+    return { kind: 'aborted', left: failure.code === 'idempotency-key-in-use', isSettled: false, requestId };
+  }
+}
+
+function waitAfter(
+  { failure: { code }, after, left }: Extract<CallOutcome, { readonly kind: 'failed' }>,
+  pause: number,
+  maxWait = Infinity,
+): number | undefined {
+  if (left) return undefined;
+  if (storeAway.has(code) || code === 'internal-error') return pause;
+  const wait = Math.max(after, minWait);
+  return later.has(code) && (code !== 'too-many-requests' || wait <= maxWait) ? wait : undefined;
+}
+
+async function mayEnterAfter(wait: number, { holds = () => true, lost }: EnteringCall, signal: AbortSignal): Promise<boolean> {
+  const ending = lost === undefined ? signal : AbortSignal.any([signal, lost]);
+  let mayEnter = await pauseFor(wait, ending);
+  while (mayEnter && !holds()) mayEnter = await pauseFor(minWait, ending);
+  return mayEnter;
+}
+
+/** False where the signal ended the wait. */
+async function pauseFor(milliseconds: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await sleep(milliseconds, undefined, { signal });
+    return true;
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
+  }
+}
+
+async function enterOnce(
+  entering: EnteringCall,
+  { signal, ending }: { readonly signal: AbortSignal; readonly ending: Ending },
+  options: EntranceOptions,
+): Promise<CallOutcome> {
   const { run, call, idempotent } = entering;
   const approval = { ...entering.approval, mask: run.shown, secrets: run.seal.carried(textsOf(call)) };
+  const renewed = run.seal.renewal(approval.secrets);
   const record = openRecord(entering, options);
   record.principal = run.principal;
   record.idempotent = idempotent;
-  record.note({ via: viaOf(entering), repeatable: call.operation === 'restAction' ? call.repeatable : undefined });
+  record.note(factsOf(entering));
   const life = new CallLife(signal, record);
-  const ending: { status?: number | undefined; left?: CallerLeft } = {};
   try {
     const answer = await options.calls.perform(call, {
       record,
-      via: ['run'],
+      via: entrancesOf(run),
       answerable: run.standing.answerable,
       involved: run.standing.involved,
+      owner: run.owner,
+      isRemembered: true,
       seal: run.seal,
       approval,
+      notBefore: entering.notBefore,
       wait: undefined,
+      stored: entering.stored,
       ...(entering.holds && { mayLeave: entering.holds }),
       whenEnded: (callback) => life.whenEnded(callback),
       whenStopping: (callback) => life.whenStopping(callback),
     });
-    const entered = await enteredBy(answer, entering, record.facts.replays ?? record.requestId);
-    life.end(entered.kind !== 'tooLong');
-    ending.status = entered.kind === 'failed' ? entered.failure.status : 200;
-    return entered;
+    // A change is not sent again; the next one has the new value.
+    if (answer.kind === 'reply' && answer.reply.status === 401) ending.isStale = (await renewed()) && idempotent === undefined;
+    const outcome = await readOutcome(answer, entering, record.facts.replays ?? record.requestId);
+    life.end(outcome.kind !== 'tooLong');
+    ending.status = outcome.kind === 'failed' ? outcome.failure.status : 200;
+    return outcome;
   } catch (thrown) {
     life.end(false);
-    const { requestId } = record;
-    const left = changeLeft(record.facts);
-    // Approvals are asked for only once the idempotency key is known to be free.
-    const isSettled = record.isIntended || refusedByApproval(thrown);
-    if (thrown instanceof CallerLeft || signal.aborted) {
-      ending.left = new CallerLeft();
-      return { kind: 'aborted', left, isSettled, requestId };
-    }
-    const failure = noted(thrown, record, options);
-    ending.status = failure.status;
-    return { kind: 'failed', failure: callFailure(failure), after: retryAfter(failure), left, isSettled, requestId };
+    return failedOutcome(thrown, { record, signal, ending }, options);
   } finally {
-    record.afterCall(() => {
-      ended(record, ending, options.log);
-      options.callEnded?.(routeOf(call), record);
-    });
+    if (ending.isEarly === true) record.span?.end({ failed: false, facts: () => ({}) });
+    else
+      record.afterCall(() => {
+        endRecord(record, ending, options.log);
+        options.callEnded?.(routeOf(call), record);
+      });
   }
 }
 
-/** The task that makes the call, for the audit log. */
-function viaOf({ run, reference, approval }: EnteringCall): NonNullable<CallRecord['facts']['via']> {
+interface Ending {
+  status?: number | undefined;
+  left?: CallerLeft;
+  /** A query was refused with the former value of a secret. */
+  isStale?: boolean;
+  /** Nothing happened, so nothing is on record. */
+  isEarly?: boolean;
+}
+
+function failedOutcome(
+  thrown: unknown,
+  { record, signal, ending }: { readonly record: CallRecord; readonly signal: AbortSignal; readonly ending: Ending },
+  options: EntranceOptions,
+): CallOutcome {
+  ending.isEarly = thrown instanceof TooEarly;
+  if (ending.isEarly) return { kind: 'early' };
+  const { requestId } = record;
+  const left = changeLeft(record.facts);
+  // Approvals are asked for only once the idempotency key is known to be free.
+  const isSettled = record.isIntended || isRefusedByApproval(thrown);
+  if (thrown instanceof CallerLeft || signal.aborted) {
+    ending.left = new CallerLeft();
+    return { kind: 'aborted', left, isSettled, requestId };
+  }
+  const failure = thrown instanceof GatewayError ? thrown : unexpectedError(thrown, record, options);
+  record.failure = failure;
+  ending.status = failure.status;
+  // The gateway writes Retry-After in seconds.
+  const after = Number(failure.headers['Retry-After'] ?? 0) * 1_000;
+  return { kind: 'failed', failure: callFailure(failure), after, left, isSettled, requestId };
+}
+
+function factsOf({ run, reference, approval, call }: EnteringCall): Pick<CallRecord['facts'], 'via' | 'repeatable'> {
   const activity = approval?.task?.activity;
-  return { run: run.id, task: reference, ...(activity !== undefined && { id: String(activity) }) };
+  const via = { run: run.id, task: reference, ...(activity !== undefined && { id: String(activity) }) };
+  return { via, repeatable: call.operation === 'restAction' ? call.repeatable : undefined };
 }
 
 const approvalCodes: ReadonlySet<ErrorCode> = new Set([
@@ -143,7 +249,7 @@ const approvalCodes: ReadonlySet<ErrorCode> = new Set([
   'approval-expired',
 ]);
 
-function refusedByApproval(thrown: unknown): boolean {
+function isRefusedByApproval(thrown: unknown): boolean {
   return thrown instanceof GatewayError && approvalCodes.has(thrown.code);
 }
 
@@ -193,7 +299,6 @@ class CallLife {
     return () => this.#stops.delete(callback);
   }
 
-  /** The reply has been read, or is not wanted. */
   end(complete: boolean): void {
     this.#signal.removeEventListener('abort', this.#leave);
     this.#finish(complete);
@@ -205,8 +310,8 @@ class CallLife {
   }
 }
 
-/** The far side has answered, now or an earlier call of the task. Rejects where the reply breaks off. */
-async function enteredBy(answer: CallAnswer, { asBytes }: EnteringCall, requestId: string): Promise<Entered> {
+/** The upstream has answered, now or an earlier call of the task. Rejects where the reply breaks off. */
+async function readOutcome(answer: CallAnswer, { asBytes }: EnteringCall, requestId: string): Promise<CallOutcome> {
   const again = { after: 0, left: true, isSettled: true, requestId };
   if (answer.kind === 'error') return { kind: 'failed', failure: callFailure(answer.error), ...again };
   if (answer.kind === 'rendered') {
@@ -214,19 +319,12 @@ async function enteredBy(answer: CallAnswer, { asBytes }: EnteringCall, requestI
     return { kind: 'reply', reply: readRenderedReply(answer), address: answer.headers['X-Upstream-Uri'], requestId };
   }
   const reply = await readTaskReply(answer.reply, asBytes);
-  return reply === undefined
-    ? { kind: 'tooLong', requestId }
-    : { kind: 'reply', reply, address: answer.reply.address, requestId };
+  if (reply === undefined) return { kind: 'tooLong', requestId };
+  return { kind: 'reply', reply, address: answer.reply.address, requestId };
 }
 
-/** Notes why the call failed. An unexpected error gets a log line of its own; after a change left, its outcome is unknown. */
-function noted(thrown: unknown, record: CallRecord, options: EntranceOptions): GatewayError {
-  const failure = thrown instanceof GatewayError ? thrown : unexpected(thrown, record, options);
-  record.failure = failure;
-  return failure;
-}
-
-function unexpected(thrown: unknown, record: CallRecord, { log, failedInside }: EntranceOptions): GatewayError {
+/** The outcome of a change that left is unknown. */
+function unexpectedError(thrown: unknown, record: CallRecord, { log, failedInside }: EntranceOptions): GatewayError {
   failedInside?.();
   log.error('a call of a run failed unexpectedly', { requestId: record.requestId, ...exceptionFields(thrown) });
   const code = changeLeft(record.facts) ? 'outcome-unknown' : 'internal-error';
@@ -235,35 +333,10 @@ function unexpected(thrown: unknown, record: CallRecord, { log, failedInside }: 
   });
 }
 
-/** Milliseconds of `Retry-After`, which the gateway writes in seconds. */
-function retryAfter({ headers }: GatewayError): number {
-  return Number(headers['Retry-After'] ?? 0) * 1_000;
-}
-
-function ended(record: CallRecord, { status, left }: { status?: number | undefined; left?: CallerLeft }, log: Log): void {
+function endRecord(record: CallRecord, { status, left }: { status?: number | undefined; left?: CallerLeft }, log: Log): void {
   record.end({ status, left });
-  const { span, explanation } = record;
-  if (span !== undefined) endSpan(span, record, status);
-  log.info('call of a run', {
-    requestId: record.requestId,
-    run: record.facts.via?.run,
-    traceId: record.trace.traceId,
-    principal: record.principal.username,
-    status,
-    durationMs: Math.round(record.duration * 100) / 100,
-    adapter: record.adapter,
-    upstreamStatus: record.facts.upstreamStatus,
-    code: record.code,
-    detail: explanation?.detail,
-    destination: explanation?.destination,
-    path: explanation?.path,
-    phase: explanation?.phase,
-    reason: record.cutOff ? 'the call was aborted' : undefined,
-  });
-}
-
-function endSpan(span: Span, { code, cutOff, adapter, attempted, facts }: CallRecord, status: number | undefined): void {
-  span.end({
+  const { explanation, code, cutOff, adapter, attempted, facts } = record;
+  record.span?.end({
     failed: cutOff || (status !== undefined && status >= 400),
     facts: () => ({
       'error.type': code ?? (cutOff ? 'cut-off' : undefined),
@@ -271,5 +344,21 @@ function endSpan(span: Span, { code, cutOff, adapter, attempted, facts }: CallRe
       'gateway.attempts': attempted?.count,
       'gateway.upstream.status_code': facts.upstreamStatus,
     }),
+  });
+  log.info('call of a run', {
+    requestId: record.requestId,
+    run: facts.via?.run,
+    traceId: record.trace.traceId,
+    principal: record.principal.username,
+    status,
+    durationMs: Math.round(record.duration * 100) / 100,
+    adapter,
+    upstreamStatus: facts.upstreamStatus,
+    code,
+    detail: explanation?.detail,
+    destination: explanation?.destination,
+    path: explanation?.path,
+    phase: explanation?.phase,
+    reason: cutOff ? 'the call was aborted' : undefined,
   });
 }

@@ -1,3 +1,5 @@
+// suite: waiting
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
@@ -6,10 +8,10 @@ import type { AuditLog } from '#audit/audit-log.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { continueTrace, readTrace } from '#base/trace-context.ts';
 import type { Span, Tracing } from '#base/tracing.ts';
-import { httpReply, jsonReply } from '../../../test/support/far-sides/far-side.ts';
 import { dyingAfter, errorOf, outputOf, runTrace, taskGateway } from '../../../test/support/runs/call-tasks.ts';
 import { sealedSecret } from '../../../test/support/runs/sealed-secret.ts';
 import { until } from '../../../test/support/until.ts';
+import { httpReply, jsonReply } from '../../../test/support/upstreams/upstream.ts';
 
 const params = { path: 'restconf/operations/x', accept: 'application/yang-data+json' };
 const action = { adapter: 'NSO', params, body: { a: 1 } };
@@ -164,7 +166,7 @@ test('a status of 400 and above is a communication error with that status, whose
   const request = { adapter: 'NSO', params: { ...params, method: 'PATCH' }, body: {} };
   assert.deepEqual(errorOf(await perform('orchestratorRequest', request, { activity: 4 })), expected);
   const rest = await perform('restCall', { uri: far.url, verb: 'GET' });
-  assert.deepEqual(errorOf(rest), ['communication', 409, 'upstream-error: The far side answered 409.']);
+  assert.deepEqual(errorOf(rest), ['communication', 409, 'upstream-error: The upstream answered 409.']);
   const outcomes = (await records()).filter(({ verb }) => verb !== 'GET' && verb !== undefined).map(({ outcome }) => outcome);
   assert.deepEqual(outcomes, ['failed', 'failed']);
 });
@@ -330,7 +332,7 @@ test('a call whose gateway died before its outcome is unknown, and is not made a
   const first = await taskGateway(t, { audit: dyingAfter(t, 'intent') });
   const { far, database } = first;
   void first.perform('orchestratorAction', action);
-  await until('the far side has the call', () => far.requests.length === 1);
+  await until('the upstream has the call', () => far.requests.length === 1);
   const second = await taskGateway(t, { far, database, later: hour });
   const { result } = await second.perform('orchestratorAction', action, { begunAt: Date.now() });
   assert.equal(result.kind, 'unknown');
@@ -365,7 +367,7 @@ test('a change that began more than 23 hours ago is unknown, since its idempoten
   assert.equal(far.requests.length, 0);
 });
 
-test('an abort in flight closes the connection of the far side: a change is unknown, a query aborted', async (t) => {
+test('an abort in flight closes the connection of the upstream: a change is unknown, a query aborted', async (t) => {
   const { far, perform, records } = await taskGateway(t);
   for (const [name, kind] of [
     ['orchestratorAction', 'unknown'],
@@ -426,7 +428,7 @@ test('the rate limit of the gateway lets a call wait, and fails it not', async (
   await until('the refusal is on record', async () => (await records()).some(({ code }) => code === 'too-many-requests'));
 });
 
-test('a far side that breaks off after a change left makes the outcome unknown, and a query an error', async (t) => {
+test('an upstream that breaks off after a change left makes the outcome unknown, and a query an error', async (t) => {
   const { far, perform } = await taskGateway(t);
   far.answer((_request, socket) => void socket.destroy());
   assert.equal((await perform('orchestratorAction', action)).result.kind, 'unknown');

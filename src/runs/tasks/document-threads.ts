@@ -2,7 +2,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { LimitReached } from '#base/limits.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import { ThreadPool } from '#workflows/thread-pool.ts';
-import type { OpenApiOperation } from './openapi-operation.ts';
+import type { OpenApiOperation } from './described-operation.ts';
 
 export type DocumentQuestion =
   | { readonly purpose: 'read'; readonly bytes: Uint8Array }
@@ -10,26 +10,15 @@ export type DocumentQuestion =
 
 export type DocumentAnswer = { readonly json: string } | { readonly operation: OpenApiOperation } | { readonly problem: string };
 
-/** Reads documents of far sides in threads, so that none holds up the gateway. A person has one reading at a time, and waits for its turn. */
-export interface DocumentThreads {
-  /** A document as JSON text, with the digits of its numbers. A problem does not quote the text. */
-  read(bytes: Buffer, person: string): Promise<{ readonly json: string } | { readonly problem: string }>;
-  /** Throws `invalid-request` where the document or the operation cannot be used. */
-  find(
-    document: { readonly json: string; readonly address: string },
-    operationId: string,
-    person: string,
-  ): Promise<OpenApiOperation>;
-  /** Ends the threads; readings in progress reject. */
-  close(): Promise<void>;
-}
+export type DocumentThreads = ReturnType<typeof createDocumentThreads>;
 
 /** Documents that are read at once, of different persons. */
 const readingsAtOnce = 2;
 /** Milliseconds of one reading, without the wait for a thread; and MiB of a thread. */
 const limits = { timeLimit: 10_000, memoryLimit: 256 };
 
-export function createDocumentThreads(limitReached: LimitReached): DocumentThreads {
+/** Reads documents of upstreams in threads, so that none holds up the gateway. A person has one reading at a time, and waits for its turn. */
+export function createDocumentThreads(limitReached: LimitReached) {
   const pool = new ThreadPool<DocumentQuestion, DocumentAnswer>({
     name: 'the pool of threads that read documents',
     file: new URL('./document-worker.ts', import.meta.url),
@@ -51,15 +40,22 @@ export function createDocumentThreads(limitReached: LimitReached): DocumentThrea
     }
   };
   return {
-    async read(bytes, person) {
+    /** A document as JSON text, with the digits of its numbers. A problem does not quote the text. */
+    async read(bytes: Buffer, person: string): Promise<{ readonly json: string } | { readonly problem: string }> {
       const answer = await ask({ purpose: 'read', bytes }, person);
       return 'json' in answer || 'problem' in answer ? answer : { problem: 'it has no text' };
     },
-    async find(document, operationId, person) {
+    /** Throws `invalid-request` where the document or the operation cannot be used. */
+    async find(
+      document: { readonly json: string; readonly address: string },
+      operationId: string,
+      person: string,
+    ): Promise<OpenApiOperation> {
       const answer = await ask({ purpose: 'find', operationId, ...document }, person);
       if ('operation' in answer) return answer.operation;
       throw new GatewayError('invalid-request', 'problem' in answer ? answer.problem : 'The OpenAPI document cannot be read.');
     },
-    close: () => pool.close(),
+    /** Ends the threads; readings in progress reject. */
+    close: (): Promise<void> => pool.close(),
   };
 }

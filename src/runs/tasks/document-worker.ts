@@ -1,9 +1,8 @@
-/** The thread that reads documents of far sides for runs. Started by `document-threads.ts`. */
 import { GatewayError } from '#base/gateway-error.ts';
 import { answerRequests } from '#workflows/thread-pool.ts';
+import { findOperation } from './described-operation.ts';
 import type { DocumentAnswer, DocumentQuestion } from './document-threads.ts';
 import { jsonOfDocument } from './json-document.ts';
-import { findOperation } from './openapi-operation.ts';
 
 answerRequests((question: DocumentQuestion): DocumentAnswer => {
   if (question.purpose === 'read') return jsonOfDocument(Buffer.from(question.bytes));

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { valueText } from '../../../test/support/callers/json-text.ts';
-import { httpReply, jsonReply } from '../../../test/support/far-sides/far-side.ts';
 import { errorOf, outputOf, taskGateway } from '../../../test/support/runs/call-tasks.ts';
+import { httpReply, jsonReply } from '../../../test/support/upstreams/upstream.ts';
 
 const params = { path: 'restconf/data/x', accept: 'application/yang-data+json', method: 'PUT' };
 
@@ -63,7 +63,7 @@ test('http treats 4xx and 5xx as errors, also with output: response', async (t) 
   assert.deepEqual(errorOf(await perform('http', call)).slice(0, 2), ['communication', 404]);
 });
 
-test('a secret that a far side echoes is masked, in the output and in an error', async (t) => {
+test('a secret that an upstream echoes is masked, in the output and in an error', async (t) => {
   const secrets = { login: 'correct-horse' };
   const { far, perform } = await taskGateway(t, { secrets });
   far.answer((request) => {
@@ -78,7 +78,7 @@ test('a secret that a far side echoes is masked, in the output and in an error',
   assert.ok(result.kind === 'ok');
   assert.doesNotMatch(result.output, /horse|Y29ycmVjdC1ob3JzZ/u);
   assert.match(result.output, /"content":\{"\*\*\*":"x \*\*\* Basic [\w=]*\*\*\*[\w=]*","n":1\.10\}/u);
-  assert.equal(far.request.header('authorization'), 'Basic dXNlcjpjb3JyZWN0LWhvcnNl', 'the far side gets the secret itself');
+  assert.equal(far.request.header('authorization'), 'Basic dXNlcjpjb3JyZWN0LWhvcnNl', 'the upstream gets the secret itself');
   const error = '{"ietf-restconf:errors":{"error":[{"error-tag":"operation-failed","error-message":"no correct-horse"}]}}';
   far.answer(() => jsonReply(error, { status: 500, type: 'application/yang-data+json' }));
   const [, , detail] = errorOf(await perform('orchestratorQuery', { adapter: 'NSO', params }));

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { JsonScanner, JsonSyntaxError } from '#json/json-scanner.ts';
 import { locate } from '#yaml/located.ts';
-import { excessOf } from '#yaml/yaml-limits.ts';
-import { parseYaml } from '#yaml/yaml-text.ts';
+import { excessOf, parseYaml } from '#yaml/yaml-text.ts';
 
 /** The text without a byte order mark (RFC 8259, section 8.1: a reader may ignore it). */
 export function withoutMark(text: string): string {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type FarRequest, farSide, httpReply, jsonReply } from '../../../test/support/far-sides/far-side.ts';
 import { errorOf, outputOf, type TaskGateway, taskGateway } from '../../../test/support/runs/call-tasks.ts';
 import { sealedSecret } from '../../../test/support/runs/sealed-secret.ts';
+import { type FarRequest, httpReply, jsonReply, upstream } from '../../../test/support/upstreams/upstream.ts';
 
 const openapi3 = (server: string): string => `
 openapi: 3.0.3
@@ -164,7 +164,7 @@ test('a change whose document cannot be fetched again after a crash is unknown',
 });
 
 test('no address of a document has the value of a secret that its server echoes', async (t) => {
-  const far = await farSide(t);
+  const far = await upstream(t);
   const sealed = { key: sealedSecret('hush-hush-hush', { destinations: [`${far.url}/spec/`] }) };
   const { perform, placeholder } = await taskGateway(t, { far, sealed });
   const echoes: string[] = [];

@@ -1,9 +1,8 @@
 import { type Call, methodOf } from '#calls/call.ts';
-import { invalidRequest } from '#json/problem-list.ts';
-import type { Checked } from '#relay/checked.ts';
+import { invalidRequest } from '#json/forms/problem-list.ts';
 import { checkParams, type OrchestratorParams, type RequestParams } from '#relay/orchestrator-request.ts';
-import type { CallArguments } from './arguments.ts';
-import { type PreparedCall, verbs } from './prepared-call.ts';
+import type { Checked } from '#relay/relayed-call.ts';
+import { type CallArguments, type PreparedCall, verbs } from './arguments.ts';
 
 type OrchestratorCall = Exclude<Call, { readonly operation: 'restCall' }>;
 type OrchestratorFunction = 'orchestratorAction' | 'orchestratorQuery' | 'orchestratorRequest';
@@ -23,7 +22,7 @@ export function orchestratorArguments(
   const path = params.requiredText('path');
   const accept = params.requiredText('accept');
   const contentType = name === 'orchestratorQuery' ? undefined : params.text('contentType');
-  const method = name === 'orchestratorRequest' ? requestMethod(params) : methods[name];
+  const method = name === 'orchestratorRequest' ? params.requiredWord('method', verbs) : methods[name];
   const repeatable = (name === 'orchestratorAction' && given.flag('repeatable')) || undefined;
   given.check();
   const body = name === 'orchestratorQuery' ? undefined : given.span('body');
@@ -35,12 +34,6 @@ export function orchestratorArguments(
 }
 
 const methods = { orchestratorAction: 'POST', orchestratorQuery: 'GET' } as const;
-
-function requestMethod(params: CallArguments): RequestParams['method'] {
-  const method = params.word('method', verbs);
-  if (params.value('method') === undefined) params.problems.add('/params/method', 'is missing');
-  return method ?? 'GET';
-}
 
 function checkedParams(params: RequestParams, body: Buffer | undefined): Checked<RequestParams> {
   const { problems, params: found } = checkParams<RequestParams>({ ...params }, body);

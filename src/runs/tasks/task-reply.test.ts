@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inMemory } from '#relay/relayed-call.ts';
-import { longestOutput, readRenderedReply, readTaskReply } from './task-reply.ts';
+import { maxOutputSize, readRenderedReply, readTaskReply } from './task-reply.ts';
 
 const headers = { 'content-type': 'text/plain', 'set-cookie': 'a=1', vary: ['a', 'b'] };
 const shown = { 'content-type': 'text/plain', 'set-cookie': ['a=1'], vary: 'a, b' };
@@ -25,7 +25,7 @@ test('a text that ends as other bytes is refused, and a reply that is too long i
   const broken = Buffer.concat([Buffer.alloc(70_000, 'x'), Buffer.from([0xff])]);
   await assert.rejects(readTaskReply(inMemory({ status: 200, headers }, broken), false), { code: 'upstream-protocol-error' });
   assert.equal(
-    await readTaskReply(inMemory({ status: 200, headers }, Buffer.alloc(2 * longestOutput + 1, 'x')), false),
+    await readTaskReply(inMemory({ status: 200, headers }, Buffer.alloc(2 * maxOutputSize + 1, 'x')), false),
     undefined,
   );
 });

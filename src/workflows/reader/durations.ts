@@ -1,16 +1,16 @@
+import { integerOf, membersOf } from '#yaml/document-members.ts';
 import type { Located } from '#yaml/located.ts';
-import { shown } from '#yaml/wording.ts';
+import { quote } from '#yaml/wording.ts';
 import type { Duration } from '../workflow.ts';
-import type { Context } from './context.ts';
-import { integerOf, membersOf } from './members.ts';
-import type { Scope } from './scope.ts';
+import type { Context, Scope } from './context.ts';
+import { durationMembers, memberNames, timeoutMembers } from './member-table.ts';
 import { lineExpression } from './template.ts';
 
 const noTime: Duration = { iso: 'PT0S' };
 
-const units = ['days', 'hours', 'minutes', 'seconds', 'milliseconds'] as const;
+const units = memberNames(durationMembers);
 
-/** The form of the DSL, which has no sign. */
+/** ISO 8601 without a sign. */
 const iso =
   /^P(?!$)(\d+(?:\.\d+)?Y)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?W)?(\d+(?:\.\d+)?D)?(T(?=\d)(\d+(?:\.\d+)?H)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?S)?)?$/u;
 
@@ -26,14 +26,14 @@ export function readDuration(context: Context, node: Located, scope: Scope): Dur
     return noTime;
   }
   if (isDurationText(node.value)) return { iso: node.value };
-  reading.problem(node, `${shown(node.value)} is no ISO 8601 duration; write one ${example}`);
+  reading.problem(node, `${quote(node.value)} is no ISO 8601 duration; write one ${example}`);
   return noTime;
 }
 
 export function isDurationText(text: string): boolean {
   if (!iso.test(text)) return false;
   try {
-    // Only the smallest unit of time may have a fraction, and no unit is beyond the calendar.
+    // Throws for a fraction before the last unit, and beyond the calendar.
     Temporal.Duration.from(text);
     return true;
   } catch {
@@ -55,7 +55,6 @@ function inline({ reading }: Context, node: Located): Duration {
   return noTime;
 }
 
-/** `timeout`: the name of one in `use.timeouts`, or `{ after }`. */
 export function timeout(context: Context, node: Located, scope: Scope): Duration {
   const { reading, definitions } = context;
   if (node.kind !== 'string') return timeoutDefinition(context, node, scope);
@@ -65,7 +64,7 @@ export function timeout(context: Context, node: Located, scope: Scope): Duration
 
 export function timeoutDefinition(context: Context, node: Located, scope: Scope): Duration {
   const wanted = 'an object with "after", or the name of a timeout in use.timeouts';
-  const after = membersOf(context.reading, node, { wanted, known: ['after'] }).get('after');
+  const after = membersOf(context.reading, node, { wanted, known: memberNames(timeoutMembers) }).get('after');
   if (after !== undefined) return readDuration(context, after, scope);
   if (node.kind === 'object') context.reading.problem(node, 'needs "after": the longest time, such as PT5M');
   return noTime;

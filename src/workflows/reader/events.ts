@@ -1,20 +1,19 @@
+import { defined } from '#base/text/defined.ts';
+import { listItems, membersOf, namedEntries, type ObjectMembers, wordOf } from '#yaml/document-members.ts';
 import type { Located } from '#yaml/located.ts';
-import { shown } from '#yaml/wording.ts';
+import { quote } from '#yaml/wording.ts';
 import { whyOwn } from '../own-events.ts';
 import type { Consumption, EventFilter, Expression, Task } from '../workflow.ts';
-import type { Context } from './context.ts';
-import { checkUri } from './endpoints.ts';
-import { expressionIn, quoted } from './jq-source.ts';
-import { listItems, membersOf, namedEntries, type ObjectMembers, wordOf } from './members.ts';
-import { at, type Scope, within } from './scope.ts';
-import { type BaseOf, dataOutput } from './task-base.ts';
+import { checkUri } from './calls/endpoints.ts';
+import { at, type Context, type Scope, variablePair, within } from './context.ts';
+import { expressionIn, jqString } from './jq-source.ts';
+import { consumptionMembers, correlationMembers, eventFilterMembers, memberNames, taskKindMembers } from './member-table.ts';
+import { dataOutput, type RecognizedTask } from './task-base.ts';
 import { condition, expression, inner, lineExpression, nothing, template, textOrExpression } from './template.ts';
-import { variablePair } from './variable-names.ts';
 
 const texts = ['id', 'type', 'subject', 'datacontenttype'];
 const addresses = ['source', 'dataschema'];
 
-/** Reports attributes that CloudEvents does not allow. */
 function checkAttributes(context: Context, node: Located, scope: Scope): void {
   const { reading } = context;
   for (const { name, place, value } of namedEntries(reading, node, 'an object with the attributes of an event')) {
@@ -32,7 +31,7 @@ function checkTime(context: Context, node: Located, scope: Scope): void {
   if (lineExpression(context, node, scope) !== undefined) return;
   if (node.kind !== 'string') context.reading.wrongKind(node, 'a time in quotes');
   else if (!isTime(node.value))
-    context.reading.problem(node, `${shown(node.value)} is no time; write one such as 2026-11-21T08:00:00Z`);
+    context.reading.problem(node, `${quote(node.value)} is no time; write one such as 2026-11-21T08:00:00Z`);
 }
 
 function isTime(text: string): boolean {
@@ -45,19 +44,17 @@ function isTime(text: string): boolean {
   }
 }
 
-/** `emit`. */
-export function emitTask(context: Context, node: Located, base: BaseOf, scope: Scope): Task {
+export function readEmit({ context, node, base, scope }: RecognizedTask): Task {
   const { reading } = context;
-  const inside = at(scope, 'task');
-  const event = membersOf(reading, node, { wanted: 'an object with "event"', known: ['event'] }).required('event', '{ with }');
-  const attributes =
-    event === undefined
-      ? undefined
-      : membersOf(reading, event, { wanted: 'an object with "with"', known: ['with'] }).required(
-          'with',
-          'the attributes of the event',
-        );
+  const event = membersOf(reading, node, {
+    wanted: 'an object with "event"',
+    known: memberNames(taskKindMembers.emit.emit),
+  }).required('event', '{ with }');
+  const members =
+    event && membersOf(reading, event, { wanted: 'an object with "with"', known: memberNames(taskKindMembers.emit.emit.event) });
+  const attributes = members?.required('with', 'the attributes of the event');
   if (attributes === undefined) return { ...base, kind: 'emit', event: nothing };
+  const inside = at(scope, 'task');
   checkAttributes(context, attributes, inside);
   checkOwn(context, attributes);
   for (const name of ['source', 'type'] as const)
@@ -66,7 +63,7 @@ export function emitTask(context: Context, node: Located, base: BaseOf, scope: S
   return { ...base, kind: 'emit', event: template(context, attributes, inside) };
 }
 
-/** What only the gateway's own events have. Their sources are no addresses, which `checkAttributes` refuses. */
+/** What only events of the gateway have. `checkAttributes` refuses sources that are no addresses. */
 function checkOwn({ reading }: Context, node: Located): void {
   if (node.kind !== 'object') return;
   for (const { name, value } of node.members) {
@@ -75,87 +72,78 @@ function checkOwn({ reading }: Context, node: Located): void {
   }
 }
 
-/** `listen`, with its `foreach`. */
-export function listenTask(context: Context, members: ObjectMembers, node: Located, base: BaseOf, scope: Scope): Task {
+export function readListen({ context, members, node, base, scope }: RecognizedTask): Task {
   const { reading } = context;
   const inside = at(scope, 'task');
-  const listen = membersOf(reading, node, { wanted: 'an object with "to"', known: ['to', 'read'] });
-  const to = listen.required('to', 'one, all or any of some events');
-  const read = listen.get('read');
-  const iterator = members.get('foreach');
-  return {
+  const listen = membersOf(reading, node, { wanted: 'an object with "to"', known: memberNames(taskKindMembers.listen.listen) });
+  const to = listen.readRequired('to', 'one, all or any of some events', (given) => readConsumption(context, given, inside));
+  return defined({
     ...base,
     kind: 'listen',
-    to: to === undefined ? { kind: 'any', filters: [] } : consumption(context, to, inside),
-    read: (read === undefined ? undefined : wordOf(reading, read, ['data', 'envelope', 'raw'])) ?? 'data',
-    ...(iterator === undefined ? {} : { foreach: foreach(context, iterator, scope) }),
-  };
+    to: to ?? { kind: 'any', filters: [] },
+    read: listen.read('read', (read) => wordOf(reading, read, ['data', 'envelope', 'raw'])) ?? 'data',
+    foreach: members.read('foreach', (iterator) => readForeach(context, iterator, scope)),
+  });
 }
 
-function foreach(context: Context, node: Located, scope: Scope) {
+function readForeach(context: Context, node: Located, scope: Scope) {
   const { reading } = context;
-  const members = membersOf(reading, node, { wanted: 'an object', known: ['item', 'at', 'do', 'output', 'export'] });
+  const members = membersOf(reading, node, { wanted: 'an object', known: memberNames(taskKindMembers.listen.foreach) });
   const [item, index] = variablePair(reading, members, ['item', 'at']);
   const inside = within(scope, [item, index]);
-  const tasks = members.get('do');
   return {
     item,
     at: index,
-    tasks: tasks === undefined ? [] : context.tasks(tasks, inside),
+    tasks: members.read('do', (tasks) => context.tasks(tasks, inside)) ?? [],
     output: dataOutput(context, members.get('output'), at(inside, 'task')),
     export: dataOutput(context, members.get('export'), at(inside, 'taskExport')),
   };
 }
 
-const kinds = ['one', 'all', 'any'] as const;
+const kinds = memberNames(consumptionMembers);
 
-function consumption(context: Context, node: Located, scope: Scope, isUntil = false): Consumption {
-  const { reading } = context;
-  const known = isUntil ? kinds : [...kinds, 'until'];
-  const refused = isUntil ? { until: 'cannot be part of another "until"' } : {};
-  const members = membersOf(reading, node, { wanted: 'an object with "one", "all" or "any"', known, refused });
-  const given = kinds.filter((kind) => members.get(kind) !== undefined);
-  const [kind = 'any'] = given;
-  if (node.kind === 'object' && given.length !== 1) reading.problem(node, 'needs exactly one of "one", "all" and "any"');
-  const until = isUntil ? undefined : members.get('until');
-  if (until !== undefined && kind !== 'any') reading.problem(until, '"until" belongs to "any"; remove it');
-  return consumptionOf(context, { kind, written: members.get(kind), until }, scope);
+function readConsumption(context: Context, node: Located, scope: Scope): Consumption {
+  const members = consumptionOf(context, node, memberNames(taskKindMembers.listen.listen.to));
+  const consumption = readKind(context, members, scope);
+  const until = members.get('until');
+  if (until === undefined) return consumption;
+  if (consumption.kind === 'any') return { ...consumption, until: readUntil(context, until, scope) };
+  context.reading.problem(until, '"until" belongs to "any"; remove it');
+  return consumption;
 }
 
-interface WrittenConsumption {
-  readonly kind: Consumption['kind'];
-  readonly written: Located | undefined;
-  readonly until: Located | undefined;
+function readUntil(context: Context, node: Located, scope: Scope): Expression | Consumption {
+  if (node.kind !== 'object') return condition(context, node, scope);
+  return readKind(context, consumptionOf(context, node, kinds), scope);
 }
 
-function consumptionOf(context: Context, { kind, written, until }: WrittenConsumption, scope: Scope): Consumption {
-  const { reading } = context;
+function consumptionOf({ reading }: Context, node: Located, known: readonly string[]): ObjectMembers {
+  const refused = known.includes('until') ? {} : { until: 'cannot be part of another "until"' };
+  return membersOf(reading, node, { wanted: 'an object with "one", "all" or "any"', known, refused });
+}
+
+function readKind(context: Context, members: ObjectMembers, scope: Scope): Consumption {
+  const kind = members.oneOf(kinds, 'needs exactly one of "one", "all" and "any"') ?? 'any';
+  const written = members.get(kind);
   if (kind === 'one' && written !== undefined) return { kind, filter: eventFilter(context, written, scope) };
-  const filters = listItems(reading, written, 'a list of event filters').map((item) => eventFilter(context, item, scope));
-  if (kind === 'all') {
-    if (written?.kind === 'array' && filters.length === 0) reading.problem(written, 'needs at least one event filter');
-    return { kind, filters };
-  }
-  return { kind: 'any', filters, ...(until === undefined ? {} : { until: untilOf(context, until, scope) }) };
-}
-
-function untilOf(context: Context, node: Located, scope: Scope): Expression | Consumption {
-  return node.kind === 'object' ? consumption(context, node, scope, true) : condition(context, node, scope);
+  const filters = listItems(context.reading, written, 'a list of event filters').map((item) => eventFilter(context, item, scope));
+  if (kind !== 'all') return { kind: 'any', filters };
+  if (written?.kind === 'array' && filters.length === 0) context.reading.problem(written, 'needs at least one event filter');
+  return { kind, filters };
 }
 
 function eventFilter(context: Context, node: Located, scope: Scope): EventFilter {
   const { reading } = context;
-  const members = membersOf(reading, node, { wanted: 'an object with "with"', known: ['with', 'correlate'] });
+  const members = membersOf(reading, node, { wanted: 'an object with "with"', known: memberNames(eventFilterMembers) });
   const attributes = members.required('with', 'the attributes that an event must have');
   const correlate = namedEntries(reading, members.get('correlate'), 'an object of correlations').map(({ name, value }) => {
-    const correlation = membersOf(reading, value, { wanted: 'an object with "from"', known: ['from', 'expect'] });
-    const from = correlation.required('from', 'an expression on the event');
-    const expect = correlation.get('expect');
-    return {
+    const correlation = membersOf(reading, value, { wanted: 'an object with "from"', known: memberNames(correlationMembers) });
+    const wanted = 'text, or an expression in ${ }';
+    return defined({
       name,
-      from: from === undefined ? nothing : expression(context, from, scope),
-      ...(expect === undefined ? {} : { expect: textOrExpression(context, expect, scope, 'text, or an expression in ${ }') }),
-    };
+      from: correlation.readRequired('from', 'an expression on the event', (from) => expression(context, from, scope)) ?? nothing,
+      expect: correlation.read('expect', (expect) => textOrExpression(context, expect, scope, wanted)),
+    });
   });
   return { matches: attributes === undefined ? nothing : matches(context, attributes, scope), correlate };
 }
@@ -164,14 +152,11 @@ function matches(context: Context, node: Located, scope: Scope): Expression {
   checkAttributes(context, node, scope);
   if (node.kind !== 'object') return nothing;
   if (node.members.length === 0) context.reading.problem(node, 'needs at least one attribute');
-  const parts = node.members.map(({ name, value }) => `(.[${quoted(name)}] | ${attributeMatches(context, value, scope)})`);
+  const parts = node.members.map(({ name, value }) => `(.[${jqString(name)}] | ${attributeMatches(context, value, scope)})`);
   return { jq: parts.join(' and ') };
 }
 
-/**
- * An expression is evaluated with the attribute as `.`: true and false decide, any other result has to be equal. A text is equal, or a regular
- * expression for the whole attribute.
- */
+/** The result true or false of an expression on the attribute decides; any other must be equal. A text may be a regular expression. */
 function attributeMatches(context: Context, node: Located, scope: Scope): string {
   const value = template(context, node, scope);
   if (value.constant === undefined) {
@@ -180,5 +165,5 @@ function attributeMatches(context: Context, node: Located, scope: Scope): string
     return isCondition ? `(${equal}if type == "boolean" then . else . == $__attribute end)` : `(${equal}. == $__attribute)`;
   }
   if (node.kind !== 'string' || !/[\\^$*+?()[\]{}|]/u.test(node.value)) return `(. == ${value.jq})`;
-  return `(. == ${value.jq} or (type == "string" and (try test(${quoted(`^(?:${node.value})$`)}) catch false)))`;
+  return `(. == ${value.jq} or (type == "string" and (try test(${jqString(`^(?:${node.value})$`)}) catch false)))`;
 }

@@ -1,29 +1,30 @@
-import type { TextPlace } from '#yaml/located.ts';
-import { listed, shown } from '#yaml/wording.ts';
-import type { ExpressionPool } from '../expression-pool.ts';
-import { suggestion } from './definitions.ts';
-import { isBalanced } from './jq-source.ts';
-import type { DocumentReading } from './reading.ts';
-import { reservedNames } from './scope.ts';
+import type { DocumentReading } from '#yaml/document-reading.ts';
+import type { Located, TextPosition } from '#yaml/located.ts';
+import { joinWords, quote } from '#yaml/wording.ts';
+import type { ExpressionPool } from '../jq/expression-pool.ts';
+import { at, type Context, ownVariables, reservedNames, suggestion, variablesOf, type WrittenExpression } from './context.ts';
+import { expressionIn, isBalanced } from './jq-source.ts';
 
 type Compiler = Pick<ExpressionPool, 'problemOf'>;
 
 interface Distinct {
   readonly jq: string;
   readonly variables: readonly string[];
-  readonly places: TextPlace[];
+  readonly places: TextPosition[];
 }
 
-const distinctAtMost = 10_000;
-/** Expressions that are compiled together. */
+const maxDistinct = 10_000;
 const batchSize = 100;
-/** Batches in progress. */
 const atOnce = 4;
 
-/** Compiles every expression of a document, and reports those that do not compile. */
-export async function checkExpressions(reading: DocumentReading, compiler: Compiler): Promise<void> {
-  const distinct = distinctExpressions(reading);
-  if (distinct.length > distinctAtMost) {
+/** Reports expressions that do not compile. */
+export async function checkExpressions(
+  reading: DocumentReading,
+  expressions: readonly WrittenExpression[],
+  compiler: Compiler,
+): Promise<void> {
+  const distinct = distinctExpressions(expressions);
+  if (distinct.length > maxDistinct) {
     reading.problem(
       { pointer: '', offset: 0 },
       'the document has more than 10,000 different expressions; split it into several workflows',
@@ -38,9 +39,9 @@ export async function checkExpressions(reading: DocumentReading, compiler: Compi
   await Promise.all(Array.from({ length: atOnce }, worker));
 }
 
-function distinctExpressions(reading: DocumentReading): readonly Distinct[] {
+function distinctExpressions(expressions: readonly WrittenExpression[]): readonly Distinct[] {
   const found = new Map<string, Distinct>();
-  for (const { place, jq, variables } of reading.expressions) {
+  for (const { place, jq, variables } of expressions) {
     const key = `${variables.join()}\n${jq}`;
     const known = found.get(key);
     if (known === undefined) found.set(key, { jq, variables, places: [place] });
@@ -49,7 +50,7 @@ function distinctExpressions(reading: DocumentReading): readonly Distinct[] {
   return [...found.values()];
 }
 
-/** Expressions with complete brackets compile together exactly where each compiles: none can break out of its parentheses. */
+/** Those with complete brackets compile together exactly where each compiles: none breaks out of its parentheses. */
 function batchKey({ jq, variables }: Distinct): string {
   return `${isBalanced(jq)} ${variables.join()}`;
 }
@@ -59,7 +60,7 @@ function batchesOf(list: readonly Distinct[]): readonly (readonly Distinct[])[] 
   return Array.from({ length: Math.ceil(list.length / size) }, (_, index) => list.slice(index * size, (index + 1) * size));
 }
 
-/** A batch that does not compile is halved until its faulty expressions are alone. */
+/** Halves a batch that does not compile until the faulty expressions are alone. */
 async function checkBatch(reading: DocumentReading, compiler: Compiler, batch: readonly Distinct[]): Promise<void> {
   const [first] = batch;
   if (first === undefined || reading.isFull) return;
@@ -75,12 +76,11 @@ async function checkBatch(reading: DocumentReading, compiler: Compiler, batch: r
   await checkBatch(reading, compiler, batch.slice(middle));
 }
 
-/** What jq says, in words of the DSL where that helps. */
 function inWords(problem: string, variables: readonly string[]): string {
   const variable = /^\$(\w+) is not defined$/u.exec(problem)?.[1];
   if (variable === 'authorization') return 'uses $authorization, which the gateway does not have; use $secrets or the input';
   if (variable !== undefined && reservedNames.includes(variable))
-    return `uses $${variable}, which does not exist at this place; known here are ${listed(variables.map((name) => `$${name}`))}`;
+    return `uses $${variable}, which does not exist at this place; known here are ${joinWords(variables.map((name) => `$${name}`))}`;
   if (variable !== undefined)
     return `uses $${variable}, which is not defined here${suggestion(
       `$${variable}`,
@@ -88,6 +88,45 @@ function inWords(problem: string, variables: readonly string[]): string {
     )}`;
   const name = /^(\w+)\/\d+ is not defined$/u.exec(problem)?.[1];
   if (name !== undefined)
-    return `calls ${shown(name)}, which is no function of jq; text within an expression needs double quotes`;
+    return `calls ${quote(name)}, which is no function of jq; text within an expression needs double quotes`;
   return `is no valid jq expression: ${problem}`;
+}
+
+const maxTexts = 2_000;
+
+/** In loose mode a text is an expression where it compiles with all variables of the document. Those that it uses must exist at its place. */
+export async function looseTexts(
+  reading: DocumentReading,
+  root: Located,
+  compiler: Pick<ExpressionPool, 'problemOf'>,
+): Promise<NonNullable<Context['loose']>> {
+  const texts = new Set<string>();
+  collect(root, texts);
+  if (texts.size > maxTexts) {
+    reading.problem(root, 'has more than 2,000 different texts, each of which loose mode has to try; use strict mode');
+    return () => false;
+  }
+  const names = [...texts].filter((text) => /^(?!__)[a-z_]\w{0,254}$/iu.test(text) && !reservedNames.includes(text));
+  const variables = variablesOf(
+    at({ moment: 'task', own: [...new Set(['output', ...Object.keys(ownVariables), ...names])] }, 'task'),
+  );
+  const compiling = new Set<string>();
+  await Promise.all(
+    [...texts].map(async (text) => {
+      if (expressionIn(text) === undefined && (await compiler.problemOf(text, variables)) === undefined) compiling.add(text);
+    }),
+  );
+  return (text, scope) => {
+    const known = variablesOf(scope);
+    return (
+      compiling.has(text) &&
+      Array.from(text.matchAll(/\$([A-Za-z_]\w*)/gu), ([, name = '']) => name).every((name) => known.includes(name))
+    );
+  };
+}
+
+function collect(node: Located, texts: Set<string>): void {
+  if (node.kind === 'string') texts.add(node.value);
+  else if (node.kind === 'array') for (const item of node.items) collect(item, texts);
+  else if (node.kind === 'object') for (const { value } of node.members) collect(value, texts);
 }

@@ -1,81 +1,81 @@
-import { isSemanticVersion } from '#base/semantic-version.ts';
+import { defined } from '#base/text/defined.ts';
+import { isSemanticVersion } from '#base/text/semantic-version.ts';
+import { integerOf, listItems, membersOf, type ObjectMembers, onlyMember } from '#yaml/document-members.ts';
 import type { Located } from '#yaml/located.ts';
-import { shown } from '#yaml/wording.ts';
 import type { Expression, RunTask, Task } from '../workflow.ts';
-import type { Context } from './context.ts';
-import { checkUri } from './endpoints.ts';
+import { checkUri } from './calls/endpoints.ts';
+import { at, type Context, isName, type Scope, variablePair, within } from './context.ts';
 import { expressionIn } from './jq-source.ts';
-import { integerOf, listItems, membersOf, type ObjectMembers, onlyMember } from './members.ts';
-import { isName } from './names.ts';
-import { at, type Scope, within } from './scope.ts';
-import { type BaseOf, directive, type Targets } from './task-base.ts';
+import { caseMembers, errorMembers, memberNames, taskKindMembers } from './member-table.ts';
+import { directive, type RecognizedTask } from './task-base.ts';
 import { condition, expression, lineExpression, nothing, template, textOrExpression } from './template.ts';
-import { variablePair } from './variable-names.ts';
 
-export function forTask(context: Context, members: ObjectMembers, node: Located, base: BaseOf, scope: Scope): Task {
+export function readFor({ context, members, node, base, scope }: RecognizedTask): Task {
   const { reading } = context;
-  const loop = membersOf(reading, node, { wanted: 'an object with "in"', known: ['each', 'in', 'at'] });
-  const list = loop.required('in', 'an expression that gives a list');
+  const loop = membersOf(reading, node, { wanted: 'an object with "in"', known: memberNames(taskKindMembers.for.for) });
   const [each, index] = variablePair(reading, loop, ['each', 'at']);
   const inside = within(scope, [each, index]);
-  const again = members.get('while');
-  return {
+  const list = loop.readRequired('in', 'an expression that gives a list', (given) =>
+    expression(context, given, at(scope, 'task')),
+  );
+  return defined({
     ...base,
     kind: 'for',
     each,
     at: index,
-    in: list === undefined ? nothing : expression(context, list, at(scope, 'task')),
-    ...(again === undefined ? {} : { while: condition(context, again, at(inside, 'task')) }),
+    in: list ?? nothing,
+    while: members.read('while', (given) => condition(context, given, at(inside, 'task'))),
     tasks: context.tasks(members.required('do', 'the tasks for each item'), inside),
-  };
+  });
 }
 
-export function forkTask(context: Context, node: Located, base: BaseOf, scope: Scope): Task {
-  const members = membersOf(context.reading, node, { wanted: 'an object with "branches"', known: ['branches', 'compete'] });
+export function readFork({ context, node, base, scope }: RecognizedTask): Task {
+  const members = membersOf(context.reading, node, {
+    wanted: 'an object with "branches"',
+    known: memberNames(taskKindMembers.fork.fork),
+  });
   const branches = context.branches(members.required('branches', 'the tasks to do at the same time'), scope);
   return { ...base, kind: 'fork', branches, compete: members.flag('compete') ?? false };
 }
 
-export function switchTask(context: Context, node: Located, base: BaseOf, scope: Scope, targets: Targets): Task {
+export function readSwitch({ context, node, base, scope, targets }: RecognizedTask): Task {
   const { reading } = context;
   const names = new Set<string>();
   let hasDefault = false;
-  const wanted = 'a list of cases, each "- NAME: { when, then }"';
-  const items = listItems(reading, node, wanted);
+  const items = listItems(reading, node, 'a list of cases, each "- NAME: { when, then }"');
   if (node.kind === 'array' && items.length === 0) reading.problem(node, 'needs at least one case');
   const cases = items.flatMap((item) => {
     const only = onlyMember(reading, item, 'one case');
     if (only === undefined) return [];
-    if (names.has(only.name)) reading.problem(only.place, 'is the name of two cases; choose another one');
-    names.add(only.name);
-    const members = membersOf(reading, only.value, { wanted: 'an object with "then"', known: ['when', 'then'] });
-    const [when, then] = [members.get('when'), members.required('then', 'the task that follows, or continue, exit or end')];
-    if (when === undefined && hasDefault)
-      reading.problem(only.place, 'has no "when", as another case; only one can be the default');
-    if (when === undefined) hasDefault = true;
-    return [
-      {
-        name: only.name,
-        ...(when === undefined ? {} : { when: condition(context, when, at(scope, 'task')) }),
-        // oxlint-disable-next-line unicorn/no-thenable -- the directive of a case is no promise
-        then: then === undefined ? ('continue' as const) : directive(context, then, targets),
-      },
-    ];
+    const { name, place, value } = only;
+    if (names.has(name)) reading.problem(place, 'is the name of two cases; choose another one');
+    names.add(name);
+    const members = membersOf(reading, value, { wanted: 'an object with "then"', known: memberNames(caseMembers) });
+    const isDefault = members.get('when') === undefined;
+    if (isDefault && hasDefault) reading.problem(place, 'has no "when", as another case; only one can be the default');
+    hasDefault ||= isDefault;
+    const meaning = 'the task that follows, or continue, exit or end';
+    return defined({
+      name,
+      when: members.read('when', (given) => condition(context, given, at(scope, 'task'))),
+      // oxlint-disable-next-line unicorn/no-thenable -- the directive of a case is no promise
+      then: members.readRequired('then', meaning, (given) => directive(context, given, targets)) ?? 'continue',
+    });
   });
   return { ...base, kind: 'switch', cases };
 }
 
-export function setTask(context: Context, node: Located, base: BaseOf, scope: Scope): Task {
-  const { reading } = context;
-  const isExpression = node.kind === 'string' && (typeof expressionIn(node.value) === 'object' || context.loose !== undefined);
+export function readSet({ context, node, base, scope }: RecognizedTask): Task {
+  const { reading, loose } = context;
+  const isExpression = node.kind === 'string' && (typeof expressionIn(node.value) === 'object' || loose !== undefined);
   if (node.kind !== 'object' && !isExpression) reading.wrongKind(node, 'an object, or an expression in ${ }');
   else if (node.kind === 'object' && node.members.length === 0)
     reading.problem(node, 'is empty; write the members of the new data');
-  if (context.loose === undefined) warnOfPlainTexts(context, node);
+  if (loose === undefined) warnOfPlainTexts(context, node);
   return { ...base, kind: 'set', value: template(context, node, at(scope, 'task')) };
 }
 
-/** Warns of texts in strict mode that look like a path of jq or a variable of the DSL. */
+/** Texts that look like a path of jq or a variable of the DSL. */
 function warnOfPlainTexts(context: Context, node: Located): void {
   if (node.kind === 'array') for (const item of node.items) warnOfPlainTexts(context, item);
   else if (node.kind === 'object') for (const { value } of node.members) warnOfPlainTexts(context, value);
@@ -85,30 +85,24 @@ function warnOfPlainTexts(context: Context, node: Located): void {
 
 const plainPath = /^\s*(?:\.[A-Za-z_]\w*|\.\[|\$(?:context|input|runtime|secrets|task|workflow)\b)[^\s]*\s*$/u;
 
-export function raiseTask(context: Context, node: Located, base: BaseOf, scope: Scope): Task {
+export function readRaise({ context, node, base, scope }: RecognizedTask): Task {
   const { reading, definitions } = context;
-  const members = membersOf(reading, node, { wanted: 'an object with "error"', known: ['error'] });
+  const members = membersOf(reading, node, { wanted: 'an object with "error"', known: memberNames(taskKindMembers.raise.raise) });
   const error = members.required('error', 'the error, or the name of one in use.errors');
   const found = error?.kind === 'string' ? definitions.find(reading, 'errors', error.value, error) : error;
   return { ...base, kind: 'raise', error: found === undefined ? nothing : errorDefinition(context, found, at(scope, 'task')) };
 }
 
-const errorMembers = ['type', 'status', 'title', 'detail', 'instance'] as const;
-
 export function errorDefinition(context: Context, node: Located, scope: Scope): Expression {
   const { reading } = context;
-  const members = membersOf(reading, node, { wanted: 'an object with "type" and "status"', known: errorMembers });
+  const members = membersOf(reading, node, { wanted: 'an object with "type" and "status"', known: memberNames(errorMembers) });
   if (node.kind !== 'object') return nothing;
-  const type = members.required('type', 'the URI of the kind of error');
-  if (type !== undefined) checkUri(context, type, scope, 'https://example.net/errors/not-ready');
-  const status = members.required('status', 'an HTTP status, such as 400');
-  if (status !== undefined) integerOf(reading, status, 0);
-  const instance = members.get('instance');
-  if (instance !== undefined) checkInstance(context, instance, scope);
-  for (const name of ['title', 'detail'] as const) {
-    const value = members.get(name);
-    if (value !== undefined) textOrExpression(context, value, scope, 'text in quotes');
-  }
+  members.readRequired('type', 'the URI of the kind of error', (type) =>
+    checkUri(context, type, scope, 'https://example.net/errors/not-ready'),
+  );
+  members.readRequired('status', 'an HTTP status, such as 400', (status) => integerOf(reading, status, 0));
+  members.read('instance', (instance) => checkInstance(context, instance, scope));
+  for (const name of ['title', 'detail']) members.read(name, (text) => textOrExpression(context, text, scope, 'text in quotes'));
   return template(context, node, scope);
 }
 
@@ -121,12 +115,12 @@ function checkInstance(context: Context, node: Located, scope: Scope): void {
 
 const noPrograms =
   'is not supported: the gateway runs no programs on its machine; call a service instead (call: http, or an orchestrator call)';
+const programs = { container: noPrograms, script: noPrograms, shell: noPrograms };
 
-export function runTask(context: Context, node: Located, base: BaseOf, scope: Scope): Task | undefined {
+export function readRunTask({ context, node, base, scope }: RecognizedTask): Task | undefined {
   const { reading } = context;
-  const programs = { container: noPrograms, script: noPrograms, shell: noPrograms };
   const isProgram = node.kind === 'object' && node.members.some(({ name }) => Object.hasOwn(programs, name));
-  const known = ['workflow', 'await', 'return'];
+  const known = memberNames(taskKindMembers.run.run);
   const members = membersOf(reading, node, { wanted: 'an object with "workflow"', known, refused: programs });
   const returned = members.get('return');
   if (returned !== undefined && !isProgram) reading.warning(returned, 'has no effect here: it is for programs; remove it');
@@ -134,25 +128,28 @@ export function runTask(context: Context, node: Located, base: BaseOf, scope: Sc
   const workflow = isProgram
     ? members.get('workflow')
     : members.required('workflow', 'namespace, name and version of the workflow to run');
-  return workflow === undefined ? undefined : { ...base, kind: 'run', ...target(context, workflow, scope), await: isAwaited };
+  return workflow && { ...base, kind: 'run', ...readTarget(context, workflow, scope), await: isAwaited };
 }
 
-function target(context: Context, node: Located, scope: Scope): Pick<RunTask, 'workflow' | 'version' | 'with'> {
-  const { reading } = context;
-  const wanted = 'an object with "namespace", "name" and "version"';
-  const members = membersOf(reading, node, { wanted, known: ['namespace', 'name', 'version', 'input'] });
-  const part = (name: string, isValid: (text: string) => boolean, form: string): string => {
-    const value = members.required(name, form);
-    const text = members.text(name, form);
-    if (value !== undefined && text !== undefined && !isValid(text))
-      reading.problem(value, `${shown(text)} is none; write ${form}`);
-    return text ?? '';
-  };
-  const namespace = part('namespace', isName, 'the namespace of the workflow');
-  const name = part('name', isName, 'the name of the workflow');
-  const version = part('version', (text) => text === 'latest' || isSemanticVersion(text), 'a version such as 1.0.0, or latest');
-  const input = members.get('input');
-  if (input !== undefined && input.kind !== 'object') reading.wrongKind(input, 'an object');
-  const given = input === undefined ? {} : { with: template(context, input, at(scope, 'task')) };
-  return { workflow: `${namespace}.${name}`, version, ...given };
+function readTarget(context: Context, node: Located, scope: Scope): Pick<RunTask, 'workflow' | 'version' | 'with'> {
+  const members = membersOf(context.reading, node, {
+    wanted: workflowNaming,
+    known: memberNames(taskKindMembers.run.run.workflow),
+  });
+  members.checkObject('input');
+  const given = members.read('input', (input) => template(context, input, at(scope, 'task')));
+  const isVersion = (text: string): boolean => text === 'latest' || isSemanticVersion(text);
+  return defined({ ...readWorkflowName(members, { isVersion, form: 'a version such as 1.0.0, or latest' }), with: given });
+}
+
+export const workflowNaming = 'an object with "namespace", "name" and "version"';
+
+/** The workflow that a task runs. `form`: of its version. */
+export function readWorkflowName(
+  members: ObjectMembers,
+  { isVersion, form }: { readonly isVersion: (text: string) => boolean; readonly form: string },
+): Pick<RunTask, 'workflow' | 'version'> {
+  const namespace = members.validText('namespace', isName, 'the namespace of the workflow');
+  const name = members.validText('name', isName, 'the name of the workflow');
+  return { workflow: `${namespace}.${name}`, version: members.validText('version', isVersion, form) };
 }

@@ -1,7 +1,9 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
-import { createExpressionPool } from '../expression-pool.ts';
+import { createExpressionPool } from '../jq/expression-pool.ts';
 import { expressionIn, isBalanced } from './jq-source.ts';
 
 const pool = createExpressionPool({ threads: 2, timeLimit: 10_000 });

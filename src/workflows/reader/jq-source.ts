@@ -1,43 +1,36 @@
-/** jq text that gives this text. JSON has no `\(`, so that nothing in it can be interpolated. */
-export function quoted(text: string): string {
+/** JSON has no `\(`, so nothing in it is interpolated. */
+export function jqString(text: string): string {
   return JSON.stringify(text);
 }
 
-/**
- * What a text is: one whole expression in `${ }` (`expression` is what the braces hold), a text that has `${ }` somewhere within, or
- * neither.
- */
+/** `partial`: `${ }` is within a longer text. */
 export function expressionIn(text: string): { readonly expression: string } | 'partial' | undefined {
   const whole = /^\s*\$\{(.*)\}\s*$/su.exec(text)?.[1];
-  // `${ .a } and ${ .b }` begins and ends like one expression, but its first brace closes before the end.
+  // Not so `${ .a } and ${ .b }`, whose first brace closes early.
   if (whole !== undefined && !closesEarly(whole)) return { expression: whole.trim() };
   return /\$\{.*\}/su.test(text) ? 'partial' : undefined;
 }
 
-/** What has to come after each opening character. */
 const opening: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}', '"': '"' };
 
-/** Whether a `}` closes the `${` around the text before its end. */
+/** Whether a `}` within the text closes its `${`. */
 function closesEarly(jq: string): boolean {
   const end = scan(jq);
   return 'surplus' in end && jq[end.surplus] === '}';
 }
 
-/**
- * Whether the brackets and the quotes of a jq text are complete. If so, the text is one expression wherever it compiles in parentheses. A
- * text with a comment counts as incomplete, because a comment may continue on the next line.
- */
+/** Whether brackets and quotes are complete, so that parentheses contain the text. False with a comment, which may go on. */
 export function isBalanced(jq: string): boolean {
   const end = scan(jq);
   return 'open' in end && end.open === 0 && !end.hasComment;
 }
 
-/** Whether the text assigns with `=`, outside of strings. A text within `\( )` is not looked at. */
+/** Looks for `=` outside of strings. */
 export function assigns(jq: string): boolean {
   return /(?<![=!<>|+\-*/%])=(?!=)/u.test(jq.replaceAll(/"(?:[^"\\]|\\.)*"|#[^\n]*/gsu, ''));
 }
 
-/** Reads jq as its lexer does: strings with `\( )` in them, comments, brackets. */
+/** Strings with `\( )`, comments and brackets, as the lexer of jq reads them. */
 function scan(jq: string): { readonly open: number; readonly hasComment: boolean } | { readonly surplus: number } {
   const open: string[] = [];
   let hasComment = false;
@@ -54,7 +47,7 @@ function scan(jq: string): { readonly open: number; readonly hasComment: boolean
   return { open: open.length, hasComment };
 }
 
-/** Reads one character or escape of a string. Returns the index of its last character. */
+/** Returns the index of the last character of one character or escape. */
 function afterStringPart(jq: string, index: number, open: string[]): number {
   if (jq[index] === '"') open.pop();
   if (jq[index] !== '\\') return index;
@@ -66,3 +59,16 @@ function lineEnd(jq: string, from: number): number {
   const end = jq.indexOf('\n', from);
   return end === -1 ? jq.length : end;
 }
+
+const mention = /\$secrets\s*\.?\s*(?:\[?\s*"([^"\\]*)"|([A-Za-z_]\w*))/gu;
+
+/** Named as `$secrets.NAME` or `$secrets["NAME"]`; a text within a string counts too. */
+export function secretMentions(jq: string): readonly string[] {
+  if (!jq.includes('$secrets')) return [];
+  return Array.from(jq.matchAll(mention), ([, quoted, plain]) => quoted ?? plain ?? '').filter(
+    (name) => !name.endsWith(pairSuffix),
+  );
+}
+
+/** `$secrets["NAME:basic"]`: both parts of a secret that is `username:password`. */
+export const pairSuffix = ':basic';

@@ -1,49 +1,29 @@
+import { listItems, membersOf, onlyMember } from '#yaml/document-members.ts';
 import type { Located, LocatedMember } from '#yaml/located.ts';
-import { didYouMean } from '#yaml/nearest.ts';
-import { listed } from '#yaml/wording.ts';
-import type { Task } from '../workflow.ts';
-import { callTask } from './call-reader.ts';
-import type { Context } from './context.ts';
+import { didYouMean, joinWords } from '#yaml/wording.ts';
+import type { Directive, Task } from '../workflow.ts';
+import { readCall } from './calls/call-reader.ts';
+import { at, type Context, type Scope } from './context.ts';
 import { readDuration } from './durations.ts';
-import { emitTask, listenTask } from './events.ts';
-import { forkTask, forTask, raiseTask, runTask, setTask, switchTask } from './flow-tasks.ts';
-import { listItems, membersOf, type ObjectMembers, onlyMember } from './members.ts';
-import { unreachable } from './reachable.ts';
-import { at, type Scope } from './scope.ts';
-import { type BaseOf, baseMembers, directives, type TaskPlace, taskBase } from './task-base.ts';
-import { tryTask } from './try-reader.ts';
+import { readEmit, readListen } from './events.ts';
+import { readFor, readFork, readRaise, readRunTask, readSet, readSwitch } from './flow-tasks.ts';
+import { baseMembers, memberNames, taskKindMembers } from './member-table.ts';
+import { directives, type RecognizedTask, taskBase } from './task-base.ts';
+import { readTry } from './try-reader.ts';
 
-/** The member that makes a task one of its kind, and the other members of the kind. */
-const kinds = {
-  call: ['with'],
-  emit: [],
-  for: ['while', 'do'],
-  fork: [],
-  listen: ['foreach'],
-  raise: [],
-  run: [],
-  set: [],
-  switch: [],
-  try: ['catch'],
-  wait: [],
-  // Last, since a `for` has a `do` as well.
-  do: [],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
+type Kind = keyof typeof taskKindMembers;
 
-type Kind = keyof typeof kinds;
+const kindNames: readonly Kind[] = memberNames(taskKindMembers);
 
-const kindNames = Object.keys(kinds) as readonly Kind[];
+const maxNameLength = 255;
 
-const longestName = 255;
-
-/** A list of tasks that follow each other. */
-export function taskList(context: Context, node: Located | undefined, scope: Scope): readonly Task[] {
+export function readTasks(context: Context, node: Located | undefined, scope: Scope): readonly Task[] {
   const items = namedTasks(context, node);
   const targets = { names: items.map(({ name }) => name), named: new Set<string>() };
-  const tasks = items.map((item) => task(context, item, { scope, targets }));
+  const tasks = items.map((item) => readTask(context, item, { scope, targets }));
   judgeNames(context, items, targets.named);
   const whole = tasks.filter((read) => read !== undefined);
-  // Where a task could not be read, it is not known what follows it.
+  // A task that was not read might lead anywhere.
   if (whole.length === tasks.length) reportUnreachable(context, items, whole);
   return whole;
 }
@@ -55,11 +35,10 @@ function reportUnreachable({ reading }: Context, items: readonly LocatedMember[]
     reading.warning(item.place, 'can never be reached: the tasks before it go elsewhere with "then", and no "then" leads here');
 }
 
-/** Tasks that run at the same time. */
-export function branchList(context: Context, node: Located | undefined, scope: Scope): readonly Task[] {
+export function readBranches(context: Context, node: Located | undefined, scope: Scope): readonly Task[] {
   const items = namedTasks(context, node);
   const targets = { named: new Set<string>() };
-  const tasks = items.flatMap((item) => task(context, item, { scope, targets }) ?? []);
+  const tasks = items.flatMap((item) => readTask(context, item, { scope, targets }) ?? []);
   judgeNames(context, items, targets.named);
   return tasks;
 }
@@ -70,13 +49,13 @@ function namedTasks({ reading }: Context, node: Located | undefined): readonly L
   return items.flatMap((item) => onlyMember(reading, item, 'one task') ?? []);
 }
 
-/** `named`: what `then` names in this list. A name that it could mean in two ways is a problem there alone. */
+/** An ambiguous name is a problem only where a `then` of the list uses it. */
 function judgeNames({ reading }: Context, items: readonly LocatedMember[], named: ReadonlySet<string>): void {
   const seen = new Set<string>();
   for (const { name, place } of items) {
     const isNamed = named.has(name);
-    if (name === '' || name.length > longestName)
-      reading.problem(place, `is no name of a task; write 1 to ${longestName} characters`);
+    if (name === '' || name.length > maxNameLength)
+      reading.problem(place, `is no name of a task; write 1 to ${maxNameLength} characters`);
     else if (seen.has(name) && isNamed)
       reading.problem(place, 'is the name of two tasks of this list, so that "then" cannot tell them apart');
     else if (seen.has(name))
@@ -89,55 +68,69 @@ function judgeNames({ reading }: Context, items: readonly LocatedMember[], named
   }
 }
 
-/** One task with its name; undefined where its kind cannot be read, which is reported. */
-export function task(context: Context, item: LocatedMember, place: TaskPlace): Task | undefined {
+/** Undefined after a report. */
+export function readTask(
+  context: Context,
+  item: LocatedMember,
+  place: Pick<RecognizedTask, 'scope' | 'targets'>,
+): Task | undefined {
   const { reading } = context;
   const { value } = item;
-  if (value.kind !== 'object') return reading.wrongKind(value, `a task: an object with one of ${listed(kindNames)}`);
+  if (value.kind !== 'object') return reading.wrongKind(value, `a task: an object with one of ${joinWords(kindNames)}`);
   const given = new Set(value.members.map(({ name }) => name));
   const found = kindNames.filter((kind) => given.has(kind) && !(kind === 'do' && given.has('for')));
   const [kind] = found;
   if (kind === undefined) {
     const near = value.members.map(({ name }) => didYouMean(name, kindNames)).find((text) => text !== '');
-    reading.problem(value, `says nothing to do${near ?? `; write one of ${listed(kindNames)}`}`);
-    return undefined;
+    return reading.problem(value, `says nothing to do${near ?? `; write one of ${joinWords(kindNames)}`}`);
   }
-  if (found.length > 1) {
-    reading.problem(value, `is ${listed(found)} at once; write one of them, and the others as tasks of their own`);
-    return undefined;
-  }
-  const members = membersOf(reading, value, { wanted: 'a task', known: [...baseMembers, kind, ...kinds[kind]] });
-  const node = members.get(kind);
-  return node === undefined
-    ? undefined
-    : readers[kind]({ context, members, node, base: taskBase(context, item, members, place), place });
+  if (found.length > 1)
+    return reading.problem(value, `is ${joinWords(found)} at once; write one of them, and the others as tasks of their own`);
+  const members = membersOf(reading, value, {
+    wanted: 'a task',
+    known: [...memberNames(baseMembers), ...memberNames(taskKindMembers[kind])],
+  });
+  const recognized = { context, members, ...place };
+  return members.read(kind, (node) => readers[kind]({ ...recognized, node, base: taskBase(recognized, item) }));
 }
 
-interface Recognized {
-  readonly context: Context;
-  readonly members: ObjectMembers;
-  /** The value of the member that makes the kind. */
-  readonly node: Located;
-  readonly base: BaseOf;
-  readonly place: TaskPlace;
-}
-
-/** Reads what is special to a kind. */
-const readers: Readonly<Record<Kind, (task: Recognized) => Task | undefined>> = {
-  call: ({ context, members, base, place }) => callTask(context, members, base, place.scope),
-  do: ({ context, node, base, place }) => ({ ...base, kind: 'do', tasks: context.tasks(node, place.scope) }),
-  emit: ({ context, node, base, place }) => emitTask(context, node, base, place.scope),
-  for: ({ context, members, node, base, place }) => forTask(context, members, node, base, place.scope),
-  fork: ({ context, node, base, place }) => forkTask(context, node, base, place.scope),
-  listen: ({ context, members, node, base, place }) => listenTask(context, members, node, base, place.scope),
-  raise: ({ context, node, base, place }) => raiseTask(context, node, base, place.scope),
-  run: ({ context, node, base, place }) => runTask(context, node, base, place.scope),
-  set: ({ context, node, base, place }) => setTask(context, node, base, place.scope),
-  switch: ({ context, node, base, place }) => switchTask(context, node, base, place.scope, place.targets),
-  try: ({ context, members, node, base, place }) => tryTask(context, members, node, base, place.scope),
-  wait: ({ context, node, base, place }) => ({
-    ...base,
-    kind: 'wait',
-    duration: readDuration(context, node, at(place.scope, 'task')),
-  }),
+/** Undefined after a report. */
+const readers: Readonly<Record<Kind, (task: RecognizedTask) => Task | undefined>> = {
+  call: readCall,
+  do: ({ context, node, base, scope }) => ({ ...base, kind: 'do', tasks: context.tasks(node, scope) }),
+  emit: readEmit,
+  for: readFor,
+  fork: readFork,
+  listen: readListen,
+  raise: readRaise,
+  run: readRunTask,
+  set: readSet,
+  switch: readSwitch,
+  try: readTry,
+  wait: ({ context, node, base, scope }) => ({ ...base, kind: 'wait', duration: readDuration(context, node, at(scope, 'task')) }),
 };
+
+/** Indices of tasks that no way through the list leads to. */
+function unreachable(tasks: readonly Task[]): readonly number[] {
+  const reached = new Set<number>();
+  const open = tasks.length === 0 ? [] : [0];
+  for (let index = open.pop(); index !== undefined; index = open.pop()) {
+    const task = tasks[index];
+    if (task === undefined || reached.has(index)) continue;
+    reached.add(index);
+    for (const directive of directivesOf(task)) {
+      if (directive === 'continue') open.push(index + 1);
+      else if (typeof directive === 'object') open.push(directive.index);
+    }
+  }
+  return tasks.flatMap((_, index) => (reached.has(index) ? [] : [index]));
+}
+
+/** A task with a false `if` is skipped. */
+function directivesOf(task: Task): readonly Directive[] {
+  const skipped: readonly Directive[] = task.if === undefined ? [] : ['continue'];
+  if (task.kind !== 'switch') return [task.then, ...skipped];
+  const cases = task.cases.map(({ then }) => then);
+  const hasDefault = task.cases.some(({ when }) => when === undefined);
+  return [...cases, ...(hasDefault ? [] : [task.then]), ...skipped];
+}

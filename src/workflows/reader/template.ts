@@ -1,18 +1,14 @@
 import type { Located } from '#yaml/located.ts';
 import type { Expression } from '../workflow.ts';
-import type { Context } from './context.ts';
-import { assigns, expressionIn, quoted } from './jq-source.ts';
-import type { Scope } from './scope.ts';
+import { type Context, type Scope, variablesOf } from './context.ts';
+import { assigns, expressionIn, jqString } from './jq-source.ts';
 
-/** In place of a value that has a problem. */
+/** For a value with a problem. */
 export const nothing: Expression = { jq: 'null', constant: 'null' };
 
 const none: ReadonlyMap<Located, Expression> = new Map();
 
-/**
- * Compiles a value of the document, in which texts may be expressions, into one jq text. `replaced` has the expressions of values within
- * it that are no templates.
- */
+/** One jq text for a value in which texts may be expressions. `replaced`: values in it that are no templates. */
 export function template(context: Context, node: Located, scope: Scope, replaced = none): Expression {
   const found = replaced.get(node);
   if (found !== undefined) return found;
@@ -20,7 +16,7 @@ export function template(context: Context, node: Located, scope: Scope, replaced
     case 'object':
       return collection(
         '{}',
-        node.members.map(({ name, value }) => [`${quoted(name)}:`, template(context, value, scope, replaced)]),
+        node.members.map(({ name, value }) => [`${jqString(name)}:`, template(context, value, scope, replaced)]),
       );
     case 'array':
       return collection(
@@ -30,8 +26,8 @@ export function template(context: Context, node: Located, scope: Scope, replaced
     case 'string':
       return textTemplate(context, node, node.value, scope);
     case 'number':
-      // jq computes `-0`, and loses its sign.
-      return { jq: node.json.startsWith('-0') ? `(${quoted(node.json)} | fromjson)` : node.json, constant: node.json };
+      // jq computes `-0` to 0.
+      return { jq: node.json.startsWith('-0') ? `(${jqString(node.json)} | fromjson)` : node.json, constant: node.json };
     default:
       return { jq: node.json, constant: node.json };
   }
@@ -39,7 +35,7 @@ export function template(context: Context, node: Located, scope: Scope, replaced
 
 type Part = readonly [label: string, value: Expression];
 
-/** An object or a list. Grows by concatenation, so that V8 shares the texts of nested values. */
+/** Concatenation lets V8 share the texts of nested values. */
 export function collection(brackets: '{}' | '[]', parts: readonly Part[]): Expression {
   let jq = brackets.charAt(0);
   let constant: string | undefined = jq;
@@ -54,20 +50,20 @@ export function collection(brackets: '{}' | '[]', parts: readonly Part[]): Expre
   return { jq: jq + end, ...(constant === undefined ? {} : { constant: constant + end }) };
 }
 
-/** An expression as part of another one. A comment at its end ends with its line. */
+/** The line break ends a comment. */
 export function inner({ jq, constant }: Expression): string {
   return constant === undefined ? `(${jq}\n)` : jq;
 }
 
 function textTemplate(context: Context, node: Located, text: string, scope: Scope): Expression {
   const found = expressionIn(text);
-  if (typeof found === 'object') return checked(context, node, found.expression, scope);
+  if (typeof found === 'object') return addExpression(context, node, found.expression, scope);
   if (found === undefined && context.loose?.(text, scope) === true) {
     const one = `[limit(2; (${text}\n))] | if length == 1 then .[0] else error end`;
-    return { jq: `try (${one}) catch ${quoted(text)}` };
+    return { jq: `try (${one}) catch ${jqString(text)}` };
   }
   if (found === 'partial') reportPartial(context, node, text);
-  return { jq: quoted(text), constant: quoted(text) };
+  return { jq: jqString(text), constant: jqString(text) };
 }
 
 function reportPartial({ reading, loose }: Context, node: Located, text: string): void {
@@ -77,54 +73,50 @@ function reportPartial({ reading, loose }: Context, node: Located, text: string)
     reading.warning(node, `has \${ } within a longer text, which stays as it is; write \${ "text \\(.name)" } to insert a value`);
 }
 
-/** A member that is an expression by its meaning, such as `when`: `${ }` may be left out. */
+/** For members that are expressions by their meaning: `${ }` may be left out. */
 export function expression(context: Context, node: Located, scope: Scope): Expression {
   if (node.kind !== 'string') {
     context.reading.wrongKind(node, 'an expression in quotes, such as ".devices"');
     return nothing;
   }
   const found = expressionIn(node.value);
-  return checked(context, node, typeof found === 'object' ? found.expression : node.value.trim(), scope);
+  return addExpression(context, node, typeof found === 'object' ? found.expression : node.value.trim(), scope);
 }
 
-/** An expression that decides. `=` in one is an assignment, which is always true. */
+/** `=` assigns, and its result is always true. */
 export function condition(context: Context, node: Located, scope: Scope): Expression {
   const read = expression(context, node, scope);
   if (assigns(read.jq)) context.reading.warning(node, 'assigns with "=", whose result counts as true; compare with "=="');
   return read;
 }
 
-/** An expression or an object of expressions, as `input.from`, `output.as` and `export.as` have it. */
+/** For `input.from`, `output.as` and `export.as`. */
 export function expressionOrObject(context: Context, node: Located, scope: Scope): Expression {
   return node.kind === 'object' ? template(context, node, scope) : expression(context, node, scope);
 }
 
-/** A text that may be an expression in `${ }`. */
 export function textOrExpression(context: Context, node: Located, scope: Scope, wanted: string): Expression {
   if (node.kind === 'string') return template(context, node, scope);
   context.reading.wrongKind(node, wanted);
   return nothing;
 }
 
-function checked({ reading }: Context, node: Located, jq: string, scope: Scope): Expression {
+function addExpression({ reading, expressions }: Context, node: Located, jq: string, scope: Scope): Expression {
   if (jq === '') {
     reading.problem(node, 'is an empty expression; write . for the whole input');
     return nothing;
   }
-  reading.expression(node, jq, scope);
-  // A comment at the end must not take in what follows.
+  expressions.push({ place: node, jq, variables: variablesOf(scope) });
+  // Keeps a comment from taking in what follows.
   return { jq: jq.includes('#') ? `(${jq}\n)` : jq };
 }
 
-/**
- * The expression of a text that is nothing else, where the DSL wants it on one line; undefined for other values. Such places are addresses,
- * durations and attributes of events.
- */
+/** For addresses, durations and attributes of events: `${ }` on one line. Undefined for other values. */
 export function lineExpression(context: Context, node: Located, scope: Scope): Expression | undefined {
   if (node.kind !== 'string') return undefined;
   const found = expressionIn(node.value);
   if (typeof found !== 'object') return undefined;
   if (/[\n\r\u2028\u2029]/u.test(node.value.trim()))
     context.reading.problem(node, 'has several lines, which the DSL does not allow here; write the expression on one line');
-  return checked(context, node, found.expression, scope);
+  return addExpression(context, node, found.expression, scope);
 }

@@ -52,7 +52,7 @@ export function relay(
   return post(gateway, `/orchestrator_manager/${route}/${encodeURIComponent(adapter)}`, body, options);
 }
 
-/** The far side's answer in a successful restCall. */
+/** The upstream's answer in a successful restCall. */
 export function responseOf(reply: Reply): string {
   assert.equal(reply.status, 200, reply.text);
   const value = reply.json() as { readonly response: string };

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { anyText } from '../../../src/base/any-text.test-support.ts';
+import { anyText } from '../../../src/base/text/any-text.test-support.ts';
 
 /**
  * Random JSON texts for the properties of lossless.test.ts: they often hold what a parser and a serialiser would
@@ -84,7 +84,7 @@ export const objectText: fc.Arbitrary<string> = fc
 /** Up to three characters of JSON white space. */
 export const spaceText: fc.Arbitrary<string> = space;
 
-/** One instance as its far side writes it: member names are unique, and each comes with the text of its value. */
+/** One instance as its upstream writes it: member names are unique, and each comes with the text of its value. */
 interface InstanceText {
   readonly text: string;
   /** What `instance_data` must hold. */

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import type { AttemptWatcher } from '#outbound/call/outbound-call.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import type { AttemptWatcher } from '../../../src/outbound/attempt.ts';
-import { CallScope } from '../../../src/outbound/call-scope.ts';
-import { dialDirectly } from '../../../src/outbound/dial.ts';
-import type { FarSideReply, OutboundCall } from '../../../src/outbound/outbound-call.ts';
-import { createSender, type PooledSender, type Sender } from '../../../src/outbound/sender.ts';
+import { CallScope } from '../../../src/outbound/call/call-scope.ts';
+import type { OutboundCall, UpstreamReply } from '../../../src/outbound/call/outbound-call.ts';
+import { createSender, type PooledSender, type Sender } from '../../../src/outbound/call/sender.ts';
+import { dialDirectly } from '../../../src/outbound/dialling/dial.ts';
 import { lapse } from '../lapse.ts';
 import type { Owner } from '../owner.ts';
 
@@ -20,7 +20,7 @@ export function beginThrough(
   sender: Sender,
   url: string,
   { attempts, ...given }: Partial<OutboundCall> & { readonly attempts?: AttemptWatcher } = {},
-): { readonly reply: Promise<FarSideReply>; readonly scope: CallScope } {
+): { readonly reply: Promise<UpstreamReply>; readonly scope: CallScope } {
   const { origin, pathname } = new URL(url);
   const method = given.method ?? 'GET';
   const scope = new CallScope({ total: 20_000, clock: systemClock, attempts });

@@ -32,7 +32,7 @@ export async function proveCatalogue(gateway: Gateway, ledger: CatalogueLedger, 
   const exported = (await ok(get('/automation_catalog/export'))).text
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Shown);
+    .map((line) => (JSON.parse(line) as { readonly document: Shown }).document);
   ledger.reconcile(exported);
   const entries = ledger.entries();
 

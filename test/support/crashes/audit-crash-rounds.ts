@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { Pool } from 'undici';
 import { readCursor } from '../../../src/audit/audit-query.ts';
 import { type AuditRecord, createAuditReader } from '../../../src/audit/audit-reader.ts';
-import { verifyAudit } from '../../../src/audit/audit-verification.ts';
+import { verifyAudit } from '../../../src/audit/chain/audit-verification.ts';
 import { noLog } from '../../../src/base/log.ts';
 import { type Database, openDatabase } from '../../../src/database/database.ts';
 import { type GatewayProcess, startGatewayProcess } from '../gateway/start-gateway.ts';
@@ -14,7 +14,7 @@ import { storeUrl, type TestStore } from '../stores/stores.ts';
 
 interface AuditCrashRoundsResult {
   readonly acknowledged: number;
-  /** Calls that the far side read and whose callers got no reply before the kill. */
+  /** Calls that the upstream read and whose callers got no reply before the kill. */
   readonly arrivedUnanswered: number;
   readonly unknown: number;
   /** Requests that were sent again with their idempotency keys after a kill, by reply. */
@@ -28,7 +28,7 @@ interface Repeated {
 }
 
 interface Ledger {
-  /** How often the far side read a call, by path. */
+  /** How often the upstream read a call, by path. */
   readonly arrived: Map<string, number>;
   /** The replies, by path. */
   readonly acknowledged: Map<string, string>;
@@ -46,7 +46,7 @@ const lanes = 16;
 
 /**
  * Kills a gateway (SIGKILL) under a load of actions and state-changing restCalls, and starts it again, `rounds` times. Compares the
- * audit log with the requests of the far side and the replies of the callers. The same seed chooses the same moments.
+ * audit log with the requests of the upstream and the replies of the callers. The same seed chooses the same moments.
  */
 export async function auditCrashRounds(
   owner: Owner,
@@ -61,7 +61,7 @@ export async function auditCrashRounds(
   const random = seededRandom(options.seed);
   const store = await options.store.fresh(owner);
   const ledger: Ledger = { arrived: new Map(), acknowledged: new Map(), keyed: new Map() };
-  const farPort = await countingFarSide(owner, ledger);
+  const farPort = await countingUpstream(owner, ledger);
   const far = `http://127.0.0.1:${farPort}`;
   const first = await startGatewayProcess(owner, {
     config: { store: { url: storeUrl(store) }, outbound: { allow: [`127.0.0.1:${farPort}`] } },
@@ -90,7 +90,7 @@ export async function auditCrashRounds(
   return { acknowledged: ledger.acknowledged.size, arrivedUnanswered, unknown, repeated };
 }
 
-async function countingFarSide(owner: Owner, { arrived }: Ledger): Promise<number> {
+async function countingUpstream(owner: Owner, { arrived }: Ledger): Promise<number> {
   const server = createServer((request, response) => {
     const path = request.url ?? '';
     arrived.set(path, (arrived.get(path) ?? 0) + 1);
@@ -169,7 +169,7 @@ async function repeat(
     if (known !== undefined) assert.deepEqual([reply.status, text, replayed], [200, known, true], path);
     assert.ok(reply.status === 200 || (reply.status === 409 && /"(?:outcome-unknown|idempotency-key-in-use)"/u.test(text)), text);
     const times = arrived.get(path) ?? 0;
-    assert.ok(times === 1 || (times === 0 && reply.status === 409), `${path} reached the far side ${times} times`);
+    assert.ok(times === 1 || (times === 0 && reply.status === 409), `${path} reached the upstream ${times} times`);
     repeated[reply.status === 409 ? 'conflicts' : replayed ? 'replayed' : 'made'] += 1;
   }
 }
@@ -183,9 +183,9 @@ async function prove(
   let [unknown, arrivedUnanswered] = [0, 0];
   for (const [path, times] of ledger.arrived) {
     if (!path.startsWith(`/${name}`)) continue;
-    assert.equal(times, 1, `${path} reached the far side ${times} times`);
+    assert.equal(times, 1, `${path} reached the upstream ${times} times`);
     const record = records.get(path);
-    assert.ok(record !== undefined, `${path} reached the far side and is not on record`);
+    assert.ok(record !== undefined, `${path} reached the upstream and is not on record`);
     const acknowledged = ledger.acknowledged.has(path);
     assert.ok(record.outcome === 'ok' || (!acknowledged && record.outcome === 'unknown'), `${path}: ${record.outcome}`);
     if (record.outcome === 'unknown') unknown += 1;
@@ -193,7 +193,7 @@ async function prove(
   }
   for (const [path, { outcome }] of records) {
     if (!path.startsWith(`/${name}`) || ledger.arrived.has(path)) continue;
-    assert.ok(outcome === 'unknown' || outcome === 'refused', `${path} never reached the far side`);
+    assert.ok(outcome === 'unknown' || outcome === 'refused', `${path} never reached the upstream`);
   }
   return { unknown, arrivedUnanswered };
 }
@@ -201,7 +201,7 @@ async function prove(
 /** The records by path. A record without an outcome counts as ended, since its gateway was killed. */
 async function recordsOf(database: Database, from: number): Promise<ReadonlyMap<string, AuditRecord>> {
   const clock = { now: () => Date.now() + 60_000, monotonic: () => performance.now() };
-  const reader = createAuditReader({ database, clock, longestCall: () => 300_000 });
+  const reader = createAuditReader({ database, clock, maxCallDuration: () => 300_000 });
   const records = new Map<string, AuditRecord>();
   let cursor: string | undefined;
   do {

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { type GatewayProcess, startGatewayProcess } from '../gateway/start-gateway.ts';
 import { lapse } from '../lapse.ts';
 import type { Owner } from '../owner.ts';
-import { type CountingFarSide, countingFarSide } from '../runs/counting-far-side.ts';
+import { type CountingUpstream, countingUpstream } from '../runs/counting-upstream.ts';
+import { decideByArrival } from '../runs/decide-by-arrival.ts';
 import { actionTask, queryTask, type RunCaller, runCaller, type SeenRun, type SeenTask } from '../runs/run-caller.ts';
 import { type SeededRandom, seededRandom } from '../seeded-random.ts';
 import { storeUrl, type TestStore } from '../stores/stores.ts';
+import { until } from '../until.ts';
 
 interface RunCrashRoundsOptions {
   readonly store: TestStore;
@@ -50,13 +52,13 @@ const sixActions = [
 
 /**
  * Starts runs and kills their gateway (SIGKILL) at a random moment, `rounds` times, and starts it again each time. At the end it decides the
- * calls with an unknown outcome by what the far side saw. Every run then completes, and each action has arrived exactly once. A run at one of
+ * calls with an unknown outcome by what the upstream saw. Every run then completes, and each action has arrived exactly once. A run at one of
  * whose tasks three gateways were killed ends with that reason; none of its actions has arrived twice. The same seed chooses the same moments.
  */
 export async function runCrashRounds(owner: Owner, options: RunCrashRoundsOptions): Promise<RunCrashRoundsResult> {
   const { rounds, seed, report } = options;
   const random = seededRandom(seed);
-  const far = await countingFarSide(owner);
+  const far = await countingUpstream(owner);
   const delays = seededRandom(seed + 1);
   far.answerAfter(() => delays.whole(0, 60));
   const first = await startGatewayProcess(owner, {
@@ -86,10 +88,15 @@ export async function runCrashRounds(owner: Owner, options: RunCrashRoundsOption
   return { runs: wanted.length, actions: far.arrivals.length, ...decisions, endedByDeaths, takenUpAfter };
 }
 
-/** Kills the gateway some milliseconds after an action arrived, or after a while. */
-async function killAtRandom(gateway: GatewayProcess, far: CountingFarSide, random: SeededRandom): Promise<void> {
-  const goal = far.arrivals.length + random.whole(1, runsARound * actionsOfARun);
+/**
+ * Kills the gateway some milliseconds after an action arrived, or after a while. On PostgreSQL, runs begin only when the lease of the gateway that
+ * was killed before has ended: a kill before that meets nothing.
+ */
+async function killAtRandom(gateway: GatewayProcess, far: CountingUpstream, random: SeededRandom): Promise<void> {
+  const before = far.arrivals.length;
+  const goal = before + random.whole(1, runsARound * actionsOfARun);
   const [longest, later] = [random.whole(1_000, 8_000), random.whole(0, 25)];
+  await until('an action of this round arrived', () => far.arrivals.length > before);
   const from = performance.now();
   while (far.arrivals.length < goal && performance.now() - from < longest) await lapse(2, 'actions may arrive');
   await lapse(later, 'the kill meets another moment');
@@ -129,7 +136,7 @@ function isQuiet(status: string): boolean {
 /** The runs of all rounds, and what is known of them. */
 class CrashWork {
   readonly #caller: RunCaller;
-  readonly #far: CountingFarSide;
+  readonly #far: CountingUpstream;
   readonly #automation: string;
   /** Names of the runs that the test wants. */
   readonly wanted: string[] = [];
@@ -138,7 +145,7 @@ class CrashWork {
   readonly decisions = { done: 0, again: 0 };
   endedByDeaths = 0;
 
-  constructor(caller: RunCaller, far: CountingFarSide, automation: string) {
+  constructor(caller: RunCaller, far: CountingUpstream, automation: string) {
     this.#caller = caller;
     this.#far = far;
     this.#automation = automation;
@@ -160,23 +167,14 @@ class CrashWork {
     for (const [action, times] of this.#far.arrived) assert.equal(times, 1, `${action} arrived ${times} times`);
   }
 
-  /** Decides every call with an unknown outcome by what the far side saw. */
+  /** Decides every call with an unknown outcome by what the upstream saw. */
   async decideAll(): Promise<void> {
     const suspended = (await this.#caller.list()).filter(({ status }) => status === 'suspended');
     const names = new Map([...this.#started].map(([name, id]) => [id, name]));
-    for (const { id } of suspended) await this.#decide(id, names.get(id) ?? '');
-  }
-
-  async #decide(id: string, name: string): Promise<void> {
-    const open = (await this.#caller.tasks(id)).filter(({ status }) => status === 'suspended');
-    for (const task of open) {
-      assert.equal(task.error?.type, 'urn:orchestration-gateway:errors:outcome-unknown', JSON.stringify(task));
-      const as = this.#far.arrived.has(actionOf(name, task)) ? 'done' : 'again';
-      const body = { task: task.id, as, reason: `${name} in the records of the far side` };
-      const reply = await this.#caller.change(id, 'resume', body);
-      // A decision whose reply a kill cut off may have been taken.
-      assert.ok([200, 409].includes(reply.status), reply.text);
-      if (reply.status === 200) this.decisions[as] += 1;
+    for (const { id } of suspended) {
+      const name = names.get(id) ?? '';
+      const decided = { name, id, actionOf: (task: SeenTask) => actionOf(name, task) };
+      for (const as of await decideByArrival(this.#caller, this.#far, decided)) this.decisions[as] += 1;
     }
   }
 

@@ -20,7 +20,7 @@ const marks = {
   caller: /caller/u,
   'adapter credentials': /adapter/u,
   configuration: /configured/u,
-  'far side': /far side/u,
+  upstream: /upstream/u,
 } as const;
 
 export function documentedHeaders(): DocumentedHeaders {

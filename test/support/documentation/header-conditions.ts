@@ -61,7 +61,7 @@ function conditionHolds(condition: string, name: string, sent: SentMessage): boo
   if (holds !== undefined) return holds(sent, wrote);
   const types = /^with `auth\.type` ([\w, ]+)$/u.exec(condition)?.[1]?.split(/, | or /u);
   if (types !== undefined) return types.includes(sent.auth ?? 'none');
-  const far = /^if the far side sends `([\w-]+)`$/u.exec(condition)?.[1]?.toLowerCase();
+  const far = /^if the upstream sends `([\w-]+)`$/u.exec(condition)?.[1]?.toLowerCase();
   return far === undefined ? assert.fail(`unknown condition: ${condition}`) : lower(sent.farHeaders).includes(far);
 }
 
@@ -84,9 +84,9 @@ const conditions: ReadonlyMap<string, (sent: SentMessage, callerWroteName: boole
   ['without `params.contentType`', ({ contentType = false }) => !contentType],
   ['with `OTEL_EXPORTER_OTLP_COMPRESSION` gzip', ({ gzip = false }) => gzip],
   ['with `proxy.username`', ({ proxyUser = false }) => proxyUser],
-  ['for a body of the far side up to 64 KiB', ({ long = false }) => !long],
-  ['for a body of the far side over 64 KiB', ({ long = false }) => long],
-  ["if the far side's body is not text", ({ notText = false }) => notText],
+  ['for a body of the upstream up to 64 KiB', ({ long = false }) => !long],
+  ['for a body of the upstream over 64 KiB', ({ long = false }) => long],
+  ["if the upstream's body is not text", ({ notText = false }) => notText],
   ['after a redirect of `restCall`', ({ redirected = false }) => redirected],
   ['if the connection stays open', ({ staysOpen = false }) => staysOpen],
   ['for a repeated `Idempotency-Key`', ({ replayed = false }) => replayed],

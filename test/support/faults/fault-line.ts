@@ -21,7 +21,7 @@ interface Line {
   cut(reset: boolean): void;
 }
 
-/** What a fault does with the bytes of the gateway and of the far side; without a handler they are forwarded. */
+/** What a fault does with the bytes of the gateway and of the upstream; without a handler they are forwarded. */
 interface Toxic {
   readonly slow?: { readonly toFar?: Slowness; readonly toNear?: Slowness };
   readonly begin?: (line: Line) => void;
@@ -110,7 +110,7 @@ const toxics: Readonly<Record<FaultKind, (plan: FaultPlan) => Toxic>> = {
 };
 
 /**
- * Forwards one connection between the gateway (`near`) and the far side, with the fault of its plan. The connection ends after
+ * Forwards one connection between the gateway (`near`) and the upstream, with the fault of its plan. The connection ends after
  * `lifetime` milliseconds at the latest.
  */
 export function carry(options: {
@@ -192,7 +192,7 @@ function resetHard(socket: Socket): void {
 
 /**
  * Finds the place of a chunk without reading HTTP. The gateway does not pipeline, so a request begins with its first bytes
- * after those of the far side.
+ * after those of the upstream.
  */
 function countMessages(): (side: 'request' | 'reply', length: number) => Place {
   let exchange = 0;

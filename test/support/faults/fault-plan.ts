@@ -29,7 +29,7 @@ export interface FaultPlan {
   readonly bytes: number;
   /** The length of a delay, of a pause between two slices, or of the time before a reset. */
   readonly milliseconds: number;
-  /** The fault ends with a reset instead of FIN; a half-close is towards the gateway instead of the far side. */
+  /** The fault ends with a reset instead of FIN; a half-close is towards the gateway instead of the upstream. */
   readonly reset: boolean;
 }
 

@@ -4,7 +4,7 @@ import type { Owner } from '../owner.ts';
 import { carry } from './fault-line.ts';
 import type { FaultKind, FaultPlan } from './fault-plan.ts';
 
-/** A TCP proxy in front of a far side, similar to Toxiproxy: each connection has the fault of its plan. */
+/** A TCP proxy in front of an upstream, similar to Toxiproxy: each connection has the fault of its plan. */
 export interface FaultProxy {
   /** `ADDRESS:PORT`, an entry for `outbound.allow`. */
   readonly authority: string;
@@ -18,7 +18,7 @@ export interface FaultProxy {
 }
 
 interface FaultProxyOptions {
-  /** The port of the far side, on 127.0.0.1. */
+  /** The port of the upstream, on 127.0.0.1. */
   readonly port: number;
   /** The fault of connection `number`, counted from 0. */
   readonly plan: (number: number) => FaultPlan;

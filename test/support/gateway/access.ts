@@ -1,10 +1,10 @@
 import { argon2Sync } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { type Access, createAccess } from '../../../src/access/access.ts';
-import type { AccessOptions, IssuerOptions } from '../../../src/access/access-options.ts';
-import type { IssuerFetch } from '../../../src/access/oidc-discovery.ts';
-import { formatPasswordHash, matchesPassword, type PasswordHash } from '../../../src/access/password-hash.ts';
+import type { IssuerFetch } from '../../../src/access/issuers/oidc-discovery.ts';
+import { formatPasswordHash, matchesPassword, type PasswordHash } from '../../../src/access/passwords/password-hash.ts';
 import type { RoleName } from '../../../src/access/principal.ts';
+import type { AccessOptions, IssuerOptions } from '../../../src/access/rights/access-options.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import { noLog } from '../../../src/base/log.ts';
 import type { Database } from '../../../src/database/database.ts';

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { childEnvironment, executable } from './gateway-process.ts';
+import { testPassword } from './start-gateway.ts';
 
 interface Outcome {
   readonly code: number | null;
@@ -34,9 +35,17 @@ export function spawnCommand(parameters: readonly string[], { directory, environ
   });
 }
 
+/** The variables with which commands log in at a gateway, by default as its admin. */
+export function loginAt({ url }: { readonly url: string }, user = 'admin-user'): Readonly<Record<string, string>> {
+  return { GATEWAY_URL: url, GATEWAY_USER: user, GATEWAY_PASSWORD: testPassword };
+}
+
 /** Runs a line in a shell, with a limit of 30 s. */
-export function shell(line: string): Promise<Outcome> {
-  return outcome(spawn('sh', ['-c', line], { env: childEnvironment(), stdio: ['pipe', 'pipe', 'pipe'], timeout: 30_000 }), '');
+export function shell(line: string, environment: CommandOptions['environment'] = {}): Promise<Outcome> {
+  return outcome(
+    spawn('sh', ['-c', line], { env: childEnvironment(environment), stdio: ['pipe', 'pipe', 'pipe'], timeout: 30_000 }),
+    '',
+  );
 }
 
 async function outcome(child: ChildProcess, input = ''): Promise<Outcome> {

@@ -6,11 +6,11 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createAuthority } from '../far-sides/certificate.ts';
-import { freePort } from '../far-sides/far-side.ts';
 import { missing } from '../installed.ts';
 import { lapse } from '../lapse.ts';
 import type { Owner } from '../owner.ts';
+import { createAuthority } from '../upstreams/certificate.ts';
+import { freePort } from '../upstreams/upstream.ts';
 import { type BalancedReply, type BalancedRequest, sendBalanced } from './balanced-request.ts';
 import { childEnvironment, collect } from './gateway-process.ts';
 

@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { Agent } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAuthority } from '../far-sides/certificate.ts';
-import { freePort } from '../far-sides/far-side.ts';
 import { missing } from '../installed.ts';
 import { accepts } from '../listen.ts';
 import type { Owner } from '../owner.ts';
 import { until } from '../until.ts';
+import { createAuthority } from '../upstreams/certificate.ts';
+import { freePort } from '../upstreams/upstream.ts';
 import { type BalancedReply, type BalancedRequest, sendBalanced } from './balanced-request.ts';
 import { childEnvironment, collect } from './gateway-process.ts';
 

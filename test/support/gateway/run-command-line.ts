@@ -2,11 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
+import type { StoredConfig } from '#config/load-config.ts';
 import type { AuditReader } from '../../../src/audit/audit-reader.ts';
 import { runCli } from '../../../src/cli/cli.ts';
-import type { CommandContext, DemoOptions, ServeOptions, StoredCatalogue } from '../../../src/cli/command.ts';
-import type { StoredConfig } from '../../../src/config/stored-config.ts';
-import { explainOffline } from '../../../src/wiring/explain-offline.ts';
+import type { CommandContext, DemoOptions, ServeOptions } from '../../../src/cli/command.ts';
 import type { Owner } from '../owner.ts';
 
 interface Given {
@@ -18,7 +17,6 @@ interface Given {
   readonly progressColumns?: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, string>>;
-  readonly catalogue?: StoredCatalogue;
   readonly audit?: AuditReader;
   readonly untilInterrupted?: CommandContext['untilInterrupted'];
 }
@@ -68,12 +66,7 @@ export async function runCommandLine(owner: Owner, argv: readonly string[], give
       if (given.audit === undefined) throw new Error('this test has no audit log');
       return work(given.audit);
     },
-    withCatalogue: async (config, _use, work) => {
-      opened = config;
-      if (given.catalogue === undefined) throw new Error('this test has no catalogue');
-      return work(given.catalogue);
-    },
-    explain: async (config, question) => explainOffline(config, question),
+    maintenance: () => import('../../../src/wiring/offline/maintenance.ts'),
     untilInterrupted: given.untilInterrupted ?? ((work) => work(new AbortController().signal)),
   });
   return { code, out: stdout.text(), err: stderr.text(), cwd, served, demonstrated, opened };

@@ -14,7 +14,8 @@ interface Serving {
     readonly file: string;
     readonly cwd: string;
     readonly env: NodeJS.ProcessEnv;
-  }) => Promise<object>;
+    readonly secrets?: unknown;
+  }) => Promise<{ readonly secrets: unknown }>;
 }
 
 /** From the bundle where there is one: its modules and its threads load in half the time. */
@@ -45,7 +46,7 @@ export function serveHere({ directory, configFile, environment }: Served): Runni
     ready.reject(new Error(`the gateway ended:\n${[...stdout.lines, ...stderr.lines].join('\n')}`));
   };
   const env = childEnvironment(environment);
-  const loadAgain = (): Promise<object> => loadConfig({ file: configFile, cwd: directory, env });
+  const source = { file: configFile, cwd: directory, env };
   const own = {
     stdout,
     stderr,
@@ -53,12 +54,16 @@ export function serveHere({ directory, configFile, environment }: Served): Runni
     execArgv: [],
     memoryUsage: process.memoryUsage,
     constrainedMemory: () => process.constrainedMemory(),
+    isShared: true,
     on: (event: string, handler: () => void) => signals.on(event, handler),
     off: (event: string, handler: () => void) => signals.off(event, handler),
     exit: exit as (code: number) => never,
   };
-  const serving = async (): Promise<number> =>
-    serve({ ...(await loadAgain()), configFile, loadAgain }, own, (url) => ready.resolve(Number(new URL(url).port)));
+  const serving = async (): Promise<number> => {
+    const loaded = await loadConfig(source);
+    const loadAgain = (): Promise<object> => loadConfig({ ...source, secrets: loaded.secrets });
+    return serve({ ...loaded, configFile, loadAgain }, own, (url) => ready.resolve(Number(new URL(url).port)));
+  };
   serving().then(exit, (error: unknown) => {
     stderr.write(`${String(error)}\n`);
     exit(1);

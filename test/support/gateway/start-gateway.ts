@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Reply, type Request, send } from '../callers/http-client.ts';
 import type { Owner } from '../owner.ts';
+import { copyEmptyStore } from '../stores/empty-stores.ts';
 import { serveAsProcess } from './gateway-process.ts';
 import type { RunningGateway, Served } from './running-gateway.ts';
 import { type HandledSignal, serveHere } from './serve-here.ts';
@@ -71,11 +72,15 @@ interface ProcessOptions extends GatewayOptions {
 }
 
 /**
- * Writes a configuration into a new directory and serves it in this process: over sockets like any other, with its log and its signals.
+ * Writes a configuration into a new directory, and serves it in this process: over sockets like any other, with its log and its signals.
+ * The store is one with empty tables, unless the configuration names another.
  * Fails the owner where the gateway ends by itself.
  */
-export function startGateway(owner: Owner, options: GatewayOptions = {}): Promise<Gateway> {
-  return launchHere(owner, settle(options));
+export async function startGateway(owner: Owner, options: GatewayOptions = {}): Promise<Gateway> {
+  const settled = settle(options);
+  const { url } = (options.config?.['store'] ?? {}) as { readonly url?: string };
+  if (url === undefined) await copyEmptyStore(settled.directory);
+  return launchHere(owner, settled);
 }
 
 /**
@@ -108,7 +113,7 @@ export function configurationOf({ config = {}, adapters = [], users = [] }: Gate
       ],
       ...section('access'),
     },
-    // Health checks and the breaker would change the number of requests that a test counts at its far side.
+    // Health checks and the breaker would change the number of requests that a test counts at its upstream.
     adapters: adapters.map((adapter) => ({ health: 'off', breaker: { failures: 10000, openFor: '1s' }, ...adapter })),
   };
 }

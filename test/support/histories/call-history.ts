@@ -6,14 +6,14 @@ import type { Owner } from '../owner.ts';
 import { answersOf } from './history-answers.ts';
 import { makeCall } from './history-caller.ts';
 import type { CallRecord, History, Received } from './history-checker.ts';
-import { historyFarSides, type SharedLog } from './history-far-side.ts';
 import { type HistoryAdapter, type PlannedCall, plannedCall } from './history-plan.ts';
+import { historyUpstreams, type SharedLog } from './history-upstream.ts';
 
 interface CallHistoryOptions {
   readonly calls: number;
   readonly seed: number;
   /** Nodes of the orchestrator, each behind a fault proxy of its own. */
-  readonly farSides: number;
+  readonly upstreams: number;
   /** Callers at a time; default 64. */
   readonly lanes?: number;
   /** Gets a line of progress after each thousand calls. */
@@ -34,8 +34,8 @@ const patience = 20_000;
 const limits = { dns: '1s', connect: '500ms', firstByte: '700ms', idle: '500ms', total: '2s' };
 
 /**
- * Makes `calls` calls through a gateway to far sides behind fault proxies. Records the result of each caller, and the requests
- * that the far sides read. The same seed plans the same calls, and the same faults for each connection. The order in which calls
+ * Makes `calls` calls through a gateway to upstreams behind fault proxies. Records the result of each caller, and the requests
+ * that the upstreams read. The same seed plans the same calls, and the same faults for each connection. The order in which calls
  * meet connections depends on the machine.
  */
 export async function callHistory(owner: Owner, options: CallHistoryOptions): Promise<CallHistory> {
@@ -45,7 +45,7 @@ export async function callHistory(owner: Owner, options: CallHistoryOptions): Pr
   const proxies = await proxiesOf(owner, options, log);
   const gateway = await startGateway(owner, configuration(proxies));
   const [first] = proxies;
-  if (first === undefined) throw new Error('a history needs a far side');
+  if (first === undefined) throw new Error('a history needs an upstream');
   const caller = {
     port: gateway.port,
     authorization: `Bearer ${await gateway.tokenFor('admin')}`,
@@ -69,8 +69,8 @@ export async function callHistory(owner: Owner, options: CallHistoryOptions): Pr
   return { ...history, met: sumOf(proxies.map(({ met }) => met)), tally: tallyOf(history), leftOpen };
 }
 
-async function proxiesOf(owner: Owner, { seed, farSides }: CallHistoryOptions, log: SharedLog): Promise<readonly FaultProxy[]> {
-  const sides = await historyFarSides(owner, farSides, log);
+async function proxiesOf(owner: Owner, { seed, upstreams }: CallHistoryOptions, log: SharedLog): Promise<readonly FaultProxy[]> {
+  const sides = await historyUpstreams(owner, upstreams, log);
   return await Promise.all(
     sides.map(({ port }, proxy) => faultProxy(owner, { port, plan: (number) => faultPlan(seed, proxy, number) })),
   );

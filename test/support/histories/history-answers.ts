@@ -1,9 +1,9 @@
-import { httpReply, jsonReply } from '../far-sides/far-side.ts';
+import { httpReply, jsonReply } from '../upstreams/upstream.ts';
 import { type PlannedCall, replyLimit } from './history-plan.ts';
 
 const precise = '18446744073709551615';
 
-/** The body of the far side's answer. */
+/** The body of the upstream's answer. */
 function replyText({ id, reply }: PlannedCall): string {
   switch (reply.shape) {
     case 'empty':
@@ -34,7 +34,7 @@ function restconfError(message: string): string {
   return `{"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"operation-failed","error-message":"${message}"}]}}`;
 }
 
-/** The bytes of the far side's answer. */
+/** The bytes of the upstream's answer. */
 export function replyBytes(call: PlannedCall): Buffer {
   const { status, shape, connection } = call.reply;
   const body = replyText(call);

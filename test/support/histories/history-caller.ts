@@ -8,7 +8,7 @@ import type { PlannedCall } from './history-plan.ts';
 interface CallerOptions {
   readonly port: number;
   readonly authorization: string;
-  /** `ADDRESS:PORT` of the far side of restCall. */
+  /** `ADDRESS:PORT` of the upstream of restCall. */
   readonly authority: string;
   /** Milliseconds without a reply after which a call is `silent`. */
   readonly patience: number;
@@ -63,7 +63,7 @@ function receivedBy(call: PlannedCall, reply: Reply | undefined): Received {
   return { as: 'acknowledged', text: `${reply.header('x-upstream-status')} ${acknowledgedText(call, reply)}` };
 }
 
-/** The rendered body of the far side as text, in which numbers keep their digits. */
+/** The rendered body of the upstream as text, in which numbers keep their digits. */
 function acknowledgedText({ route, withHeaders }: PlannedCall, reply: Reply): string {
   const value = reply.json();
   switch (route) {

@@ -1,8 +1,8 @@
 /** The result of a call as its caller sees it. */
 export type Received =
-  /** 200 with a complete body: `text` is the far side's status and the rendered reply. */
+  /** 200 with a complete body: `text` is the upstream's status and the rendered reply. */
   | { readonly as: 'acknowledged'; readonly text: string }
-  /** A complete problem+json; `text` is the far side's status and body where the far side answered with an error. */
+  /** A complete problem+json; `text` is the upstream's status and body where the upstream answered with an error. */
   | { readonly as: 'problem'; readonly code: string; readonly text?: string }
   /** A reply that began with this status and broke off. */
   | { readonly as: 'broken-off'; readonly status: number }
@@ -17,14 +17,14 @@ export interface CallRecord {
   readonly id: string;
   /** True for a call that may change something. */
   readonly changes: boolean;
-  /** The most often that the far sides may read the call; 1 where it changes something. */
+  /** The most often that the upstreams may read the call; 1 where it changes something. */
   readonly attempts: number;
-  /** Every answer that a far side may give to the call, in the form of `text`. */
+  /** Every answer that an upstream may give to the call, in the form of `text`. */
   readonly answers: readonly string[];
   readonly received: Received;
 }
 
-/** A whole request that a far side read; `intact` is false where its bytes differ from those of the caller. */
+/** A whole request that an upstream read; `intact` is false where its bytes differ from those of the caller. */
 export interface Applied {
   readonly id: string;
   readonly intact: boolean;
@@ -41,7 +41,7 @@ const notAtAll: Bounds = [0, 0];
 const perhapsOnce: Bounds = [0, 1];
 const exactlyOnce: Bounds = [1, 1];
 
-/** How often a far side may have read a state-changing call, by the code that its caller got. Every other code is a fault. */
+/** How often an upstream may have read a state-changing call, by the code that its caller got. Every other code is a fault. */
 const boundsByCode: Readonly<Record<string, Bounds>> = {
   'upstream-error': exactlyOnce,
   'response-too-large': exactlyOnce,
@@ -53,12 +53,13 @@ const boundsByCode: Readonly<Record<string, Bounds>> = {
   'upstream-timeout': notAtAll,
   'adapter-busy': notAtAll,
   'adapter-unavailable': notAtAll,
+  'credentials-refused': notAtAll,
   'path-denied': notAtAll,
   'destination-denied': notAtAll,
   overloaded: notAtAll,
 };
 
-/** The codes of a failed query; only its attempts limit how often the far sides may have read the query. */
+/** The codes of a failed query; only its attempts limit how often the upstreams may have read the query. */
 const queryCodes: ReadonlySet<string> = new Set([
   ...Object.keys(boundsByCode).filter((code) => code !== 'outcome-unknown'),
   'upstream-closed',
@@ -68,7 +69,7 @@ const queryCodes: ReadonlySet<string> = new Set([
 /** The codes of any call that the gateway refuses before the first attempt. */
 const refusedAtOnce: ReadonlySet<string> = new Set(['adapter-busy', 'path-denied', 'destination-denied', 'overloaded']);
 
-/** Compares what callers received with what the far sides read; answers every contradiction. */
+/** Compares what callers received with what the upstreams read; answers every contradiction. */
 export function contradictions({ calls, applied }: History): readonly string[] {
   const found: string[] = [];
   const reads = Map.groupBy(applied, ({ id }) => id);
@@ -85,13 +86,13 @@ export function contradictions({ calls, applied }: History): readonly string[] {
   return found;
 }
 
-/** How often the far sides must have read the call, at least and at most; undefined where the result is a fault in itself. */
+/** How often the upstreams must have read the call, at least and at most; undefined where the result is a fault in itself. */
 function boundsOf({ changes, attempts, received }: CallRecord): Bounds | undefined {
   switch (received.as) {
     case 'acknowledged':
       return changes ? exactlyOnce : [1, attempts];
     case 'broken-off':
-      // The gateway sends this head only after the head of the far side's reply.
+      // The gateway sends this head only after the head of the upstream's reply.
       return changes ? exactlyOnce : [1, attempts];
     case 'left':
       if (!received.asked) return notAtAll;
@@ -125,7 +126,7 @@ function resultFault(call: CallRecord): string | undefined {
   if (boundsOf(call) === undefined) return 'has a result that the gateway never gives';
   const text =
     received.as === 'acknowledged' || received.code === 'upstream-error' ? `${label(received)} ${received.text}` : undefined;
-  return text === undefined || answers.includes(text) ? undefined : 'no far side answered so';
+  return text === undefined || answers.includes(text) ? undefined : 'no upstream answered so';
 }
 
 /** The first word of an answer in `answers`. */

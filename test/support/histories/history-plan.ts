@@ -1,11 +1,11 @@
 import { type SeededRandom, seededRandom } from '../seeded-random.ts';
 
-/** How the far side answers a call, once it has read it. */
+/** How the upstream answers a call, once it has read it. */
 export interface ReplyPlan {
   readonly shape: 'small' | 'large' | 'too-large' | 'empty' | 'restconf-error' | 'plain-error';
   readonly status: number;
   readonly chunked: boolean;
-  /** `stale`: the reply says keep-alive, and the far side closes the connection at its next request. */
+  /** `stale`: the reply says keep-alive, and the upstream closes the connection at its next request. */
   readonly connection: 'keep-alive' | 'close' | 'stale';
   /** Milliseconds before the reply. */
   readonly delay: number;

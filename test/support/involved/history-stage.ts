@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Reply } from '../callers/http-client.ts';
-import { type FarSide, farSide, jsonReply } from '../far-sides/far-side.ts';
 import { basic, type Gateway, startGateway, testPassword } from '../gateway/start-gateway.ts';
 import type { Owner } from '../owner.ts';
 import { usersOf } from '../runs/run-people-stage.ts';
 import { storeUrl, type TestStore } from '../stores/stores.ts';
 import { until } from '../until.ts';
+import { jsonReply, type Upstream, upstream } from '../upstreams/upstream.ts';
 import { approverGroups, type Gate, type Person, type Program, persons, type Step } from './hand-model.ts';
 
 export const gates: readonly Gate[] = ([false, 'authors', true] as const).flatMap((self) => [
@@ -19,19 +19,21 @@ function nameOf({ self, count }: Gate): string {
 
 const approvers = { groups: approverGroups };
 
-/** A gateway with a rule for each gate, and a far side. */
+/** A gateway with a rule for each gate, and an upstream. */
 export interface HistoryStage {
   readonly gateway: Gateway;
-  readonly far: FarSide;
+  readonly far: Upstream;
   readonly send: (as: Person, method: string, target: string, body?: unknown, type?: string) => Promise<Reply>;
 }
 
 export async function historyStage(owner: Owner, store: TestStore): Promise<HistoryStage> {
-  const far = await farSide(owner, ({ target }, socket) => (target.startsWith('/cut') ? void socket.destroy() : jsonReply('{}')));
+  const far = await upstream(owner, ({ target }, socket) =>
+    target.startsWith('/cut') ? void socket.destroy() : jsonReply('{}'),
+  );
   const gateway = await startGateway(owner, {
     users: usersOf(persons),
     config: {
-      store: { url: storeUrl(await store.fresh(owner)) },
+      store: { url: storeUrl(await store.empty(owner)) },
       outbound: { allow: [far.authority] },
       approvals: gates.map((gate) => ({
         name: nameOf(gate),

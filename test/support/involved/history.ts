@@ -279,8 +279,11 @@ export class History {
       }
       await this.#decide('ada', this.#world.runs.find(isUnsure));
       await this.#settle();
-      if (open.length === 0) for (const event of ['go', 'on'] as const) await this.#send('ada', event);
-      await this.#settle();
+      // A run that takes `go` may send `on`. Until it has, the gateway and the model may see the two `on` in another order.
+      for (const event of open.length === 0 ? (['go', 'on'] as const) : []) {
+        await this.#send('ada', event);
+        await this.#settle();
+      }
     }
     for (const run of this.#world.runs)
       for (const approval of run.approvals) if (approval.status === 'over') await this.#grant('leo', run, approval);

@@ -1,28 +1,31 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { NamedPrincipal } from '../../../src/access/people.ts';
-import { isRole, type Principal, type Role } from '../../../src/access/principal.ts';
-import { type AuditLog, createAuditLog } from '../../../src/audit/audit-log.ts';
-import { type AuditRecord, createAuditReader } from '../../../src/audit/audit-reader.ts';
-import { systemClock } from '../../../src/base/clock.ts';
-import { noLog } from '../../../src/base/log.ts';
-import { continueTrace } from '../../../src/base/trace-context.ts';
-import type { Tracing } from '../../../src/base/tracing.ts';
-import { createCallPath } from '../../../src/calls/call-path.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
-import type { Database } from '../../../src/database/database.ts';
-import { createResolver } from '../../../src/outbound/resolver.ts';
-import { newRun } from '../../../src/runs/run-records.test-support.ts';
-import { type CallTaskEnd, type CallTasks, createCallTasks, type RunCall } from '../../../src/runs/tasks/call-tasks.ts';
-import { createDocumentThreads } from '../../../src/runs/tasks/document-threads.ts';
-import type { RunSecrets } from '../../../src/runs/tasks/run-secrets.ts';
-import type { SealedSecrets } from '../../../src/runs/tasks/sealed-secret.ts';
-import { createSecretValues } from '../../../src/runs/tasks/secret-values.ts';
-import { createLiveParts } from '../../../src/wiring/live-parts.ts';
-import { type FarSide, farSide } from '../far-sides/far-side.ts';
+import type { NamedPrincipal } from '#access/people.ts';
+import { isRole, type Principal, type Role } from '#access/principal.ts';
+import { type AuditLog, createAuditLog } from '#audit/audit-log.ts';
+import { type AuditRecord, createAuditReader } from '#audit/audit-reader.ts';
+import { systemClock } from '#base/clock.ts';
+import { noLog } from '#base/log.ts';
+import { continueTrace } from '#base/trace-context.ts';
+import type { Tracing } from '#base/tracing.ts';
+import { createCallPath } from '#calls/call-path.ts';
+import { loadConfig } from '#config/load-config.ts';
+import type { Database } from '#database/database.ts';
+import { createResolver } from '#outbound/dialling/resolver.ts';
+import { createBodyMask } from '#relay/body-mask.ts';
+import { newRun } from '#runs/journal/run-records.test-support.ts';
+import type { SealedSecrets } from '#runs/secrets/placeholders.ts';
+import type { RunSecrets } from '#runs/secrets/run-secrets.ts';
+import { createSecretValues } from '#runs/secrets/secret-values.ts';
+import { type CallTaskEnd, type CallTasks, createCallTasks, type RunCall } from '#runs/tasks/call-tasks.ts';
+import { createDocumentThreads } from '#runs/tasks/document-threads.ts';
+import { createLiveParts } from '#wiring/live-parts.ts';
 import { sqliteStore } from '../stores/stores.ts';
 import { temporaryFile } from '../temporary-file.ts';
+import { until } from '../until.ts';
+import { type Upstream, upstream } from '../upstreams/upstream.ts';
 import { noApprovalGate, noApprovalTasks } from './no-approvals.ts';
+import { noIdentities } from './no-identities.ts';
 import { sealedSecret } from './sealed-secret.ts';
 
 /** A trace that all calls of the harness belong to. */
@@ -43,7 +46,7 @@ function withRoles({ id, username }: NamedPrincipal): Principal {
 }
 
 interface GatewayNeeds {
-  readonly far: FarSide;
+  readonly far: Upstream;
   readonly database: Database;
   readonly secrets?: Readonly<Record<string, string>>;
   /** Secrets with their rules. Default: those of `secrets`, which no call can carry. */
@@ -72,12 +75,12 @@ export interface TaskGateway {
   readonly records: () => Promise<readonly AuditRecord[]>;
 }
 
-/** A far side, a store, and a gateway whose adapter `NSO` is that far side. */
+/** An upstream, a store, and a gateway whose adapter `NSO` is that upstream. */
 export async function taskGateway(
   t: TestContext,
   needs: Partial<GatewayNeeds> = {},
-): Promise<TaskGateway & { readonly far: FarSide; readonly database: Database }> {
-  const far = needs.far ?? (await farSide(t));
+): Promise<TaskGateway & { readonly far: Upstream; readonly database: Database }> {
+  const far = needs.far ?? (await upstream(t));
   const database = needs.database ?? (await sqliteStore.open(t));
   return { far, database, ...(await openGateway(t, { ...needs, far, database })) };
 }
@@ -104,10 +107,10 @@ ${configuration}`,
     log: noLog,
   });
   t.after(() => live.close());
-  const longestCall = (): number => 300_000;
-  const log = await createAuditLog({ database, clock, log: noLog, version: '1', config: config.audit, longestCall });
+  const maxCallDuration = (): number => 300_000;
+  const log = await createAuditLog({ database, clock, log: noLog, version: '1', config: config.audit, maxCallDuration });
   t.after(() => log.close());
-  const reader = createAuditReader({ database, clock, longestCall });
+  const reader = createAuditReader({ database, clock, maxCallDuration });
   const threads = createDocumentThreads(() => {});
   t.after(() => threads.close());
   const values = createSecretValues(() => needs.sealed ?? mapped(secrets));
@@ -115,7 +118,13 @@ ${configuration}`,
   const ofRun = values.ofRun({ seed: 'seed', workflow: 'lab.one', names });
   const tasks = createCallTasks({
     threads,
-    calls: createCallPath({ ...live, gate: noApprovalGate, userAgent: 'test' }),
+    calls: createCallPath({
+      ...live,
+      gate: noApprovalGate,
+      identities: noIdentities,
+      maskBody: createBodyMask([]),
+      userAgent: 'test',
+    }),
     audit: changed(log),
     clock,
     observers: { metrics: { attemptEnded() {} }, log: noLog },
@@ -155,7 +164,10 @@ ${configuration}`,
       );
     },
     placeholder: (name) => placeholderIn(ofRun.variable([]), name),
-    records: async () => (await reader.list({ limit: 100 })).list,
+    async records() {
+      await until('the audit log is written', () => log.counts().waiting === 0);
+      return (await reader.list({ limit: 100 })).list;
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import type { ApprovalGate } from '../../../src/calls/approval-gate.ts';
+import type { ApprovalGate } from '../../../src/calls/approval-check.ts';
 import type { ApprovalTasks } from '../../../src/runs/tasks/approval-task.ts';
 
 function unexpected(): Promise<never> {

@@ -117,7 +117,7 @@ async function wanted(asked: Promise<Reply>, status: number): Promise<Reply> {
 /** A task of a workflow document, by its name. */
 export type TaskDocument = Readonly<Record<string, object>>;
 
-/** A task that makes an action. `number`: a jq expression for what the far side counts it by. */
+/** A task that makes an action. `number`: a jq expression for what the upstream counts it by. */
 export function actionTask(name: string, number: string): TaskDocument {
   const params = { path: '/act', accept: 'application/json' };
   return { [name]: { call: 'orchestratorAction', with: { adapter: 'Far', params, body: { action: `\${ ${number} }` } } } };

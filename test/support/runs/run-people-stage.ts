@@ -12,7 +12,7 @@ import {
 import type { Owner } from '../owner.ts';
 import { storeUrl, type TestStore } from '../stores/stores.ts';
 import { until } from '../until.ts';
-import { type CountingFarSide, countingFarSide } from './counting-far-side.ts';
+import { type CountingUpstream, countingUpstream } from './counting-upstream.ts';
 
 /** A run as far as these tests look at it. */
 interface PeopledRun {
@@ -50,7 +50,7 @@ export function usersOf(people: Roles): readonly Readonly<Record<string, unknown
 
 export interface PeopleStage {
   readonly gateway: Gateway;
-  readonly far: CountingFarSide;
+  readonly far: CountingUpstream;
   /** What the gateway is configured with, and these people in the place of those of the beginning. */
   readonly configured: (people: Roles) => Parameters<typeof configurationOf>[0];
   readonly send: (as: Name, method: string, target: string, body?: unknown) => Promise<Reply>;
@@ -67,8 +67,8 @@ export interface PeopleStage {
 
 /** A gateway on the store, with an orchestrator `Far` that counts actions. */
 export async function peopleStage(owner: Owner, store: TestStore): Promise<PeopleStage> {
-  const far = await countingFarSide(owner);
-  const url = storeUrl(await store.fresh(owner));
+  const far = await countingUpstream(owner);
+  const url = storeUrl(await store.empty(owner));
   const configured: PeopleStage['configured'] = (people) => ({
     config: { store: { url } },
     adapters: [{ name: 'Far', kind: 'rest', url: far.url }],

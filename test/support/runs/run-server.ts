@@ -1,24 +1,25 @@
 import type { TestContext } from 'node:test';
 import type { Access } from '../../../src/access/access.ts';
 import type { Principal } from '../../../src/access/principal.ts';
-import { noRights } from '../../../src/access/rights.test-support.ts';
+import { noRights } from '../../../src/access/rights/rights.test-support.ts';
 import type { AuditFacts } from '../../../src/audit/audit-entry.ts';
 import type { AuditLog } from '../../../src/audit/audit-log.ts';
 import { createAutomationCatalogue } from '../../../src/automations/automation-catalogue.ts';
 import type { GivenAutomation } from '../../../src/automations/automation-document.ts';
-import { createAutomationStore } from '../../../src/automations/automation-store.ts';
-import { visibleTo } from '../../../src/automations/automation-visibility-store.ts';
+import { visibleTo } from '../../../src/automations/store/automation-list-store.ts';
+import { createAutomationStore } from '../../../src/automations/store/automation-store.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { noLog } from '../../../src/base/log.ts';
 import { decideEntry } from '../../../src/calls/decide-entry.ts';
-import { eventRoutes } from '../../../src/http/routes/event-routes.ts';
-import { runRoutes } from '../../../src/http/routes/run-routes.ts';
+import { eventRoutes } from '../../../src/http/routes/runs/event-routes.ts';
+import { runRoutes } from '../../../src/http/routes/runs/run-routes.ts';
 import { createHttpServer, type HttpServer } from '../../../src/http/server.ts';
-import { createRunCatalogue } from '../../../src/runs/run-catalogue.ts';
-import { createRunPeople } from '../../../src/runs/run-people.ts';
-import { ending, stepOf } from '../../../src/runs/run-records.test-support.ts';
-import type { ClaimedRun, RunWrite } from '../../../src/runs/run-records.ts';
-import { createRunStore, type RunStore } from '../../../src/runs/run-store.ts';
+import { createRunCatalogue } from '../../../src/runs/catalogue/run-catalogue.ts';
+import { ending, stepOf } from '../../../src/runs/journal/run-records.test-support.ts';
+import type { ClaimedRun, RunWrite } from '../../../src/runs/journal/run-records.ts';
+import { createRunStore, type RunStore } from '../../../src/runs/journal/run-store.ts';
+import { createRunPeople } from '../../../src/runs/people/run-people.ts';
+import { createSecretValues } from '../../../src/runs/secrets/secret-values.ts';
 import type { Workflow } from '../../../src/workflows/workflow.ts';
 import { type Reply, type Request, send } from '../callers/http-client.ts';
 import { sqliteStore, type TestStore } from '../stores/stores.ts';
@@ -76,12 +77,15 @@ export async function runServer(
   const automations = createAutomationStore(database);
   const workflow = { id: 'lab.sync', version: '1.0.0' } as Workflow;
   const pin = { ...workflow, digest: 'd16e57', storers: [{ id: 'eve', username: 'eve', lends: true }] };
+  const recorded: AuditFacts[] = [];
   const runs = createRunCatalogue({
     store: counting,
     clock,
+    retention: Infinity,
     rights: noRights,
     quota: { require: async () => {} },
     records: { list: async () => ({ list: [] }) },
+    recordDecision: (facts) => void recorded.push(facts),
     automation: async (id) => {
       const found = await automations.read(id);
       const people = {
@@ -91,7 +95,7 @@ export async function runServer(
         resumer: undefined,
         formWriter: undefined,
       };
-      return found && { automation: found.automation, input: undefined, people };
+      return found && { automation: found.automation, input: undefined, people, passwordFields: [] };
     },
     workflow: async ({ id }) => (id === workflow.id ? { workflow } : undefined),
     reached: async ({ id }) => (id === workflow.id ? [{ pin, functions: [], chain: new Set([pin.digest]) }] : undefined),
@@ -107,10 +111,16 @@ export async function runServer(
     }),
     inputProblems: async ({ input }) =>
       input.includes('"wrong"') ? [{ pointer: '/input', detail: 'is wrong, as the form says' }] : [],
+    expressions: { evaluate: () => Promise.reject(new Error('No run here is suspended.')) },
+    secrets: createSecretValues(() => ({})),
+    isReadAction: () => false,
     seesApproval: async () => false,
   });
-  const recorded: AuditFacts[] = [];
-  const routes = runRoutes(runs, 'https://gateway.example.net').filter(({ url }) => !url.endsWith('events'));
+  const routes = runRoutes(runs, {
+    base: 'https://gateway.example.net',
+    preview: () => Promise.reject(new Error('No run here is suspended.')),
+    findCommit: () => Promise.reject(new Error('No run here is suspended.')),
+  }).filter(({ url }) => !url.endsWith('events'));
   const server = createHttpServer({
     server: { host: '127.0.0.1', port: 0, requestBodyLimit: 1_048_576, trustedProxies: [] },
     routes: [...routes, ...eventRoutes(runs, limit)],
@@ -185,7 +195,10 @@ function accessByName(): Access {
     if (principal === undefined) throw new Error(`no principal ${authorization}`);
     return { principal, via: 'basic' };
   };
-  const again: Pick<Access, 'authenticateAgain' | 'rightsOf'> = { authenticateAgain: (caller) => caller, rightsOf: () => '' };
+  const again: Pick<Access, 'authenticateAgain' | 'rightsOf'> = {
+    authenticateAgain: (caller) => Promise.resolve(caller),
+    rightsOf: () => '',
+  };
   return { authenticate, ...again } as Access;
 }
 

@@ -1,5 +1,5 @@
-import { Secret } from '../../../src/base/secret.ts';
-import type { SealedSecret } from '../../../src/runs/tasks/sealed-secret.ts';
+import { Secret } from '#base/secret.ts';
+import type { SealedSecret } from '#runs/secrets/placeholders.ts';
 
 /** A secret that every workflow and author may use. `rule`: what differs; without it no call can carry the secret. */
 export function sealedSecret(value: string, rule: Partial<SealedSecret> = {}): SealedSecret {
@@ -13,4 +13,9 @@ export function sealedSecret(value: string, rule: Partial<SealedSecret> = {}): S
     places: ['authentication', 'header:authorization'],
     ...rule,
   };
+}
+
+/** A secret of `automations.secrets` that all workflows of admins may send to these places. */
+export function secretConfig(value: object | string, rule: object): object {
+  return { value, workflows: ['*'], writers: { roles: ['admin'] }, destinations: [], ...rule };
 }

@@ -5,66 +5,82 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { noLog } from '../../../src/base/log.ts';
 import { openDatabase, type StoreOptions } from '../../../src/database/database.ts';
+import { lapse } from '../lapse.ts';
 import type { Owner } from '../owner.ts';
 
 /**
- * Stores whose tables exist, and have no rows but those of the migrations. A migration takes longer than most tests. So the stores of
- * SQLite are copies of one, and a schema of PostgreSQL is emptied and used again.
+ * The options of a store whose tables exist, and have no rows but those of the migrations. A migration takes longer than most tests. So the
+ * stores of SQLite are copies of one. A schema of PostgreSQL is emptied and used again once no connection to it is open.
  */
-export interface EmptyStores {
-  take(): Promise<StoreOptions>;
-  /** No connection to the store may be open. */
-  giveBack(store: StoreOptions): Promise<void>;
+export type TakeStore = (owner: Owner) => Promise<StoreOptions>;
+
+const newDirectory = (): Promise<string> => mkdtemp(join(tmpdir(), 'gateway-store-'));
+
+let original: Promise<string> | undefined;
+
+async function makeOriginal(): Promise<string> {
+  const directory = await newDirectory();
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  await migrate({ kind: 'sqlite', file: join(directory, 'gateway.db') });
+  return directory;
 }
 
-type Fresh = (owner: Owner) => Promise<StoreOptions>;
-
-export function emptySqliteStores(): EmptyStores {
-  let original: Promise<string> | undefined;
-  const newDirectory = (): Promise<string> => mkdtemp(join(tmpdir(), 'gateway-store-'));
-  const make = async (): Promise<string> => {
-    const directory = await newDirectory();
-    process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
-    const store = { kind: 'sqlite', file: join(directory, 'gateway.db') } as const;
-    await migrate(store);
-    return directory;
-  };
-  return {
-    async take() {
-      original ??= make();
-      const directory = await newDirectory();
-      await cp(await original, directory, { recursive: true });
-      return { kind: 'sqlite', file: join(directory, 'gateway.db') };
-    },
-    async giveBack(store) {
-      if (store.kind === 'sqlite') await rm(join(store.file, '..'), { recursive: true, force: true });
-    },
-  };
+/** Copies an empty store to `gateway.db` and the files next to it. */
+export async function copyEmptyStore(directory: string): Promise<void> {
+  original ??= makeOriginal();
+  await cp(await original, directory, { recursive: true });
 }
 
-export function emptyPostgresStores(fresh: Fresh): EmptyStores {
-  const free: StoreOptions[] = [];
+export const takeSqliteStore: TakeStore = async (owner) => {
+  const directory = await newDirectory();
+  owner.after(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));
+  await copyEmptyStore(directory);
+  return { kind: 'sqlite', file: join(directory, 'gateway.db') };
+};
+
+/** `fresh`: gives stores without tables, whose connections have the name of their schema as `application_name`. */
+export function takePostgresStores(fresh: TakeStore): TakeStore {
+  const used: StoreOptions[] = [];
   const closing: (() => unknown)[] = [];
   // Files of tests that run in this process one after the other use the same stores.
   process.once('beforeExit', () => void Promise.all(closing.map((close) => close())));
   let emptying: Promise<string> | undefined;
-  return {
-    async take() {
-      const known = free.pop();
-      if (known !== undefined) return known;
-      const store = await fresh({ after: (close) => void closing.push(close) });
-      await migrate(store);
-      emptying ??= withClient(store, emptyingStatements);
-      await emptying;
-      return store;
-    },
-    async giveBack(store) {
-      const statements = await emptying;
-      if (statements === undefined) throw new Error('The store was not taken here.');
-      await withClient(store, (client) => client.query(statements));
-      free.push(store);
-    },
+  const make = async (): Promise<StoreOptions> => {
+    const store = await fresh({ after: (close) => void closing.push(close) });
+    await migrate(store);
+    emptying ??= withClient(store, emptyingStatements);
+    await emptying;
+    return store;
   };
+  const takeUsed = async (): Promise<StoreOptions | undefined> => {
+    const store = used.shift();
+    if (store === undefined) return undefined;
+    const isEmptied = await withClient(store, async (client) => {
+      if (!(await isAlone(client))) return false;
+      await client.query((await emptying) ?? '');
+      return true;
+    });
+    if (isEmptied) return store;
+    used.push(store);
+    return undefined;
+  };
+  return async (owner) => {
+    const store = (await takeUsed()) ?? (await make());
+    owner.after(() => void used.push(store));
+    return store;
+  };
+}
+
+/** Hooks of a test run in the order of their registration, so its gateway may have the store open for another moment. */
+async function isAlone(client: Client): Promise<boolean> {
+  for (let left = 50; left > 0; left -= 1) {
+    const { rows } = await client.query(
+      `select from pg_stat_activity where application_name = current_setting('application_name') and pid <> pg_backend_pid()`,
+    );
+    if (rows.length === 0) return true;
+    await lapse(10, 'PostgreSQL may end connections');
+  }
+  return false;
 }
 
 async function migrate(store: StoreOptions): Promise<void> {

@@ -1,27 +1,38 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, globSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { freePort } from '../far-sides/far-side.ts';
+import { systemCode } from '../../../src/base/system-code.ts';
 import { lapse } from '../lapse.ts';
 import type { Owner } from '../owner.ts';
+import { freePort } from '../upstreams/upstream.ts';
 
 /** A PostgreSQL server of one test, which may stop it and start it again at any time. */
 export interface OwnPostgres {
   /** A value for `store.url`. */
   readonly url: string;
+  readonly port: number;
   /** Its first process; undefined while it is stopped. */
   readonly pid: number | undefined;
   /** Starts it on the data it has, and waits until it answers. */
   start(): Promise<void>;
   /** `fast` ends every connection and shuts down in order; `immediate` is a crash, with recovery at the next start. */
   stop(mode: 'fast' | 'immediate'): Promise<void>;
+  /** Keeps its data as they are now, while it runs. */
+  keep(): void;
+  /** Crashes it, and starts it on the data that `keep` kept: what was committed since is lost, as after an asynchronous failover. */
+  goBack(): Promise<void>;
+  /** All its processes stand still: the system still accepts connections. `stop` ends that as well. */
+  freeze(): void;
+  thaw(): void;
+  /** Runs the statements as its own user, each by itself. */
+  run(...statements: string[]): Promise<void>;
 }
 
 /** The directory of the newest server's programs on Debian. */
-const programs = globSync('/usr/lib/postgresql/*/bin').toSorted(byVersion).at(-1);
+export const programs = globSync('/usr/lib/postgresql/*/bin').toSorted(byVersion).at(-1);
 
 /** Why a test that needs a server of its own cannot run; false where it can, and under CI=true, where it must. */
 export const noOwnPostgres: string | false =
@@ -30,33 +41,56 @@ export const noOwnPostgres: string | false =
     : 'no initdb under /usr/lib/postgresql/*/bin: install the package postgresql';
 
 /** Makes a cluster in a directory of its own and starts it on a free port of 127.0.0.1; both are removed with the owner. */
-export async function ownPostgres(owner: Owner): Promise<OwnPostgres> {
+export function ownPostgres(owner: Owner): Promise<OwnPostgres> {
+  return serverOn(owner, (data) => ['initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync']);
+}
+
+/** As `ownPostgres`: a standby of the primary, which takes its writes from it and can be promoted. */
+export function ownStandby(owner: Owner, primary: Pick<OwnPostgres, 'port'>): Promise<OwnPostgres> {
+  const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', 'postgres'];
+  return serverOn(owner, (data) => ['pg_basebackup', '-D', data, '-R', '-X', 'stream', '-c', 'fast', '--no-sync', ...from]);
+}
+
+/** A process of PostgreSQL may end at any time. */
+function signalProcess(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (systemCode(error) !== 'ESRCH') throw error;
+  }
+}
+
+async function serverOn(
+  owner: Owner,
+  making: (data: string) => readonly [program: string, ...rest: string[]],
+): Promise<OwnPostgres> {
   if (programs === undefined) throw new Error('This test needs the package postgresql (/usr/lib/postgresql/*/bin/initdb).');
   const user = unprivileged();
   const directory = mkdtempSync(join(tmpdir(), 'gateway-postgres-'));
   owner.after(() => rmSync(directory, { recursive: true, force: true }));
   if (user !== undefined) chownSync(directory, user.uid, user.gid);
-  const data = join(directory, 'data');
-  const made = spawnSync(join(programs, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'], {
-    ...user,
-    cwd: directory,
-    encoding: 'utf8',
-  });
-  if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`);
+  const [data, kept] = [join(directory, 'data'), join(directory, 'kept')];
+  const [program, ...parameters] = making(data);
+  const made = spawnSync(join(programs, program), parameters, { ...user, cwd: directory, encoding: 'utf8' });
+  if (made.status !== 0) throw new Error(`${program}: ${made.stderr}`);
   const port = await freePort();
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   let server: ChildProcess | undefined;
+  const signal = (name: 'SIGSTOP' | 'SIGCONT'): void => {
+    for (const pid of [server?.pid, ...childrenOf(server?.pid)]) if (pid !== undefined) signalProcess(pid, name);
+  };
   const stop = async (mode: 'fast' | 'immediate'): Promise<void> => {
     const stopping = server;
-    server = undefined;
     if (stopping === undefined || stopping.exitCode !== null || stopping.signalCode !== null) return;
+    signal('SIGCONT');
+    server = undefined;
     const ended = once(stopping, 'exit');
     stopping.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
     await ended;
   };
   const start = async (): Promise<void> => {
-    const parameters = ['-D', data, '-p', String(port), '-k', directory, '-c', 'listen_addresses=127.0.0.1'];
-    server = spawn(join(programs, 'postgres'), parameters, { ...user, cwd: directory, stdio: 'ignore' });
+    const options = ['-D', data, '-p', String(port), '-k', directory, '-c', 'listen_addresses=127.0.0.1'];
+    server = spawn(join(programs, 'postgres'), options, { ...user, cwd: directory, stdio: 'ignore' });
     await answers(url, server);
   };
   // Without waiting for connected clients: the gateways of the test may stop later.
@@ -64,16 +98,46 @@ export async function ownPostgres(owner: Owner): Promise<OwnPostgres> {
   await start();
   return {
     url,
+    port,
     get pid() {
       return server?.pid;
     },
     start,
     stop,
+    keep() {
+      const from = ['-h', '127.0.0.1', '-p', String(port), '-U', 'postgres'];
+      const copy = [...from, '-D', kept, '-X', 'fetch', '-c', 'fast', '--no-sync'];
+      const copied = spawnSync(join(programs ?? '', 'pg_basebackup'), copy, { ...user, cwd: directory, encoding: 'utf8' });
+      if (copied.status !== 0) throw new Error(`pg_basebackup: ${copied.stderr}`);
+    },
+    async goBack() {
+      await stop('immediate');
+      rmSync(data, { recursive: true });
+      renameSync(kept, data);
+      await start();
+    },
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
+    async run(...statements) {
+      const client = new Client({ connectionString: url, query_timeout: 30_000 });
+      await client.connect();
+      try {
+        for (const statement of statements) await client.query(statement);
+      } finally {
+        await client.end();
+      }
+    },
   };
 }
 
-/** PostgreSQL refuses to run as root: it runs as the user of its package, or as the daemon user. */
-function unprivileged(): { readonly uid: number; readonly gid: number } | undefined {
+function childrenOf(pid: number | undefined): readonly number[] {
+  if (pid === undefined) return [];
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return [...children.matchAll(/\d+/gu)].map(([child]) => Number(child));
+}
+
+/** PostgreSQL and PgBouncer refuse to run as root: they run as the user of the package of PostgreSQL, or as the daemon user. */
+export function unprivileged(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const known = new Map(
     readFileSync('/etc/passwd', 'utf8')

@@ -7,16 +7,15 @@ import { Client, DatabaseError } from 'pg';
 import { type Log, noLog } from '../../../src/base/log.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import { type Database, openDatabase, type StoreOptions } from '../../../src/database/database.ts';
-import type { Owner } from '../owner.ts';
-import { type EmptyStores, emptyPostgresStores, emptySqliteStores } from './empty-stores.ts';
+import { type TakeStore, takePostgresStores, takeSqliteStore } from './empty-stores.ts';
 
-/** A kind of store for tests. A test has a store of its own, which is removed with it. */
+/** A kind of store for tests. A test has a store of its own, which is removed with it. Gateways can open it: on SQLite one, on PostgreSQL several. */
 export interface TestStore {
   readonly dialect: 'sqlite' | 'postgres';
-  /** The options of a store without tables, which one gateway or several can open. */
-  fresh(owner: Owner): Promise<StoreOptions>;
-  /** The options of a store with empty tables, which only `open` may open. Faster than `fresh`. */
-  empty(t: TestContext): Promise<StoreOptions>;
+  /** The options of a store without tables. */
+  readonly fresh: TakeStore;
+  /** The options of a store with empty tables. Much faster than `fresh`. */
+  readonly empty: TakeStore;
   /** Opens a store (an empty one where none is given) and closes it after the test. */
   open(t: TestContext, store?: StoreOptions, log?: Log): Promise<Database>;
 }
@@ -53,7 +52,8 @@ export const sqliteStore: TestStore = {
     owner.after(() => rm(directory, { recursive: true, force: true }));
     return { kind: 'sqlite', file: join(directory, 'gateway.db') };
   },
-  ...inThisProcess(emptySqliteStores()),
+  empty: takeSqliteStore,
+  open: openFrom(takeSqliteStore),
 };
 
 /** The PostgreSQL that `eachStore` found, if any. */
@@ -72,43 +72,21 @@ function postgresStore(url: string): TestStore {
     owner.after(() => dropSchema(url, schema));
     const address = new URL(url);
     address.searchParams.set('options', `-c search_path=${schema}`);
+    address.searchParams.set('application_name', schema);
     return { kind: 'postgres', url: new Secret(address.href) };
   };
-  return { dialect: 'postgres', fresh, ...inThisProcess(emptyPostgresStores(fresh)) };
+  const empty = takePostgresStores(fresh);
+  return { dialect: 'postgres', fresh, empty, open: openFrom(empty) };
 }
 
-/** The stores that tests open in their own process. A store is given back once its test has ended and nothing has it open. */
-function inThisProcess(stores: EmptyStores): Pick<TestStore, 'empty' | 'open'> {
-  const users = new Map<StoreOptions, { open: number; ended: boolean }>();
-  const giveBackUnused = async (store: StoreOptions): Promise<void> => {
-    const use = users.get(store);
-    if (use === undefined || use.open > 0 || !use.ended) return;
-    users.delete(store);
-    await stores.giveBack(store);
+function openFrom(empty: TakeStore): TestStore['open'] {
+  return async (t, given, log = noLog) => {
+    const opened: { database?: Database } = {};
+    // Hooks run in the order of their registration: this one before that of the store.
+    t.after(() => opened.database?.close());
+    opened.database = await openDatabase({ store: given ?? (await empty(t)), log });
+    return opened.database;
   };
-  const empty: TestStore['empty'] = async (t) => {
-    const store = await stores.take();
-    const use = { open: 0, ended: false };
-    users.set(store, use);
-    t.after(async () => {
-      use.ended = true;
-      await giveBackUnused(store);
-    });
-    return store;
-  };
-  const open: TestStore['open'] = async (t, given, log = noLog) => {
-    const store = given ?? (await empty(t));
-    const database = await openDatabase({ store, log });
-    const use = users.get(store);
-    if (use !== undefined) use.open += 1;
-    t.after(async () => {
-      await database.close();
-      if (use !== undefined) use.open -= 1;
-      await giveBackUnused(store);
-    });
-    return database;
-  };
-  return { empty, open };
 }
 
 /**

@@ -1,17 +1,15 @@
-import { type DryRunFormat, dryRunFormats, type Preview, type WholeAnswer } from '#adapters/dry-runs.ts';
-import type { JsonNode } from '#json/json-tree.ts';
-import { entriesIn, localName, memberNamed, readTreeInSteps, textIn } from './json-members.ts';
+import { JsonSyntaxError } from '#json/json-scanner.ts';
+import { type JsonNode, JsonTreeReader } from '#json/json-tree.ts';
+import { type DryRunFormat, type DryRunProof, dryRunFormats, type Preview, type WholeAnswer } from '../../dry-runs.ts';
 
-/** The member that holds the result in each format. */
 const holders: Readonly<Record<DryRunFormat, string>> = { native: 'native', cli: 'cli', xml: 'result-xml' };
 
-/** A text of the answer, and the device or node that it is about. */
 interface Piece {
   readonly about: string | undefined;
   readonly text: string;
 }
 
-/** Reads NSO's answer to a dry run: `dry-run-result` of a configuration change, `output` of an action. */
+/** `dry-run-result` of a configuration change, `output` of an action. */
 export async function readDryRun(
   { status, body }: WholeAnswer,
   { format, path }: { readonly format: DryRunFormat; readonly path: string },
@@ -23,7 +21,7 @@ export async function readDryRun(
     const holder = memberNamed(result, holders[kind]);
     if (holder !== undefined) return { kind, text: textOf(piecesIn(holder), path) };
   }
-  // The result of sync-to is text without a holder; that of several devices is a list.
+  // sync-to gives text without a holder, or a list of devices.
   const pieces = piecesIn(result);
   const isDryRun = pieces.length > 0 ? memberNamed(result, 'result') === undefined : isInSync(result);
   if (isDryRun) return { kind: format, text: textOf(pieces, path) };
@@ -31,7 +29,7 @@ export async function readDryRun(
   return none(info === undefined ? `NSO answered ${status} without the result of a dry run` : `NSO answered: ${info}`);
 }
 
-/** Devices about which a dry run has nothing to say. An action that was executed has a `result` for each. */
+/** An executed action has a `result` for each device. */
 function isInSync(output: JsonNode): boolean {
   const devices = entriesIn(memberNamed(output, 'sync-result'));
   return devices.length > 0 && devices.every((device) => memberNamed(device, 'result') === undefined);
@@ -41,7 +39,7 @@ function none(said: string): Preview {
   return { kind: 'none', reason: `${storableText(said)}.` };
 }
 
-/** Every `data`, at any depth; of an entry without one its `info`. */
+/** Every `data` at any depth, else its `info`. */
 function piecesIn(node: JsonNode, about?: string): readonly Piece[] {
   if (node.kind === 'array') return node.items.flatMap((item) => piecesIn(item, about));
   if (node.kind !== 'object') return [];
@@ -53,7 +51,7 @@ function piecesIn(node: JsonNode, about?: string): readonly Piece[] {
   });
 }
 
-/** How a heading names the entry of a list; undefined where it has no name. */
+/** For a heading. */
 function nameOf(entry: JsonNode, list: string): string | undefined {
   const device = textIn(entry, 'device');
   if (device !== undefined) return `device ${device}`;
@@ -61,16 +59,16 @@ function nameOf(entry: JsonNode, list: string): string | undefined {
   return name === undefined ? undefined : `${list} ${name}`;
 }
 
-/** The texts of NSO one after the other. A heading names the device of each, unless there is one alone and the path of the call names it. */
+/** With a heading for each device, unless the path names the only one. */
 function textOf(pieces: readonly Piece[], path: string): string {
   const [only, ...others] = pieces;
   if (only === undefined || pieces.every(({ text }) => text === '')) return '';
   const isNamed = only.about === undefined || namesDevice(path, only.about);
   if (others.length === 0 && isNamed) return storableText(only.text);
-  return storableText(pieces.map(({ about, text }) => (about === undefined ? '' : `# ${about}\n`) + ended(text)).join(''));
+  return storableText(pieces.map(({ about, text }) => (about === undefined ? '' : `# ${about}\n`) + endLine(text)).join(''));
 }
 
-function ended(text: string): string {
+function endLine(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 
@@ -87,7 +85,82 @@ function percentDecoded(text: string): string {
   }
 }
 
-/** Without U+0000 and lone surrogates, which not every store takes. */
+/** Not every store takes U+0000 and lone surrogates. */
 function storableText(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed();
+}
+
+/** The event loop continues between steps. Undefined: no JSON. */
+export async function readTreeInSteps(text: Buffer): Promise<JsonNode | undefined> {
+  try {
+    return await new JsonTreeReader(text, {}).readInSteps();
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** By its local name (RFC 7951, section 4). */
+export function memberNamed(node: JsonNode | undefined, name: string): JsonNode | undefined {
+  if (node?.kind !== 'object') return undefined;
+  return node.members.find(([written]) => localName(written) === name)?.[1];
+}
+
+/** A single object is a list of one. */
+export function entriesIn(node: JsonNode | undefined): readonly JsonNode[] {
+  if (node === undefined) return [];
+  return node.kind === 'array' ? node.items : [node];
+}
+
+export function textIn(node: JsonNode | undefined, name: string): string | undefined {
+  const value = memberNamed(node, name);
+  return value?.kind === 'string' ? value.value : undefined;
+}
+
+export function localName(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
+}
+
+/** Only NSO implements it. */
+const proof = 'tailf-ncs';
+
+/** Of NSO 6.7 and later. */
+const commitParams = 'tailf-ncs-commit-params';
+
+/** RFC 8525, then RFC 7895. `fields` shortens the answer; a server may ignore it. */
+const forms = [
+  { path: 'restconf/data/ietf-yang-library:yang-library?fields=module-set/module/name', modules: modulesOfSets },
+  { path: 'restconf/data/ietf-yang-library:modules-state?fields=module(name;conformance-type)', modules: modulesOfState },
+] as const;
+
+/** By the YANG library: it has to list NSO's module. */
+export async function proveNso(read: (path: string, accept: string) => Promise<WholeAnswer>): Promise<DryRunProof> {
+  const said: string[] = [];
+  for (const { path, modules } of forms) {
+    const { status, body } = await read(path, 'application/yang-data+json');
+    if (status === 200) {
+      const tree = await readTreeInSteps(body);
+      const names = tree === undefined ? undefined : modules(tree);
+      if (names?.includes(proof) === true) return { form: names.includes(commitParams) ? 'params' : 'parameters' };
+      said.push(names === undefined ? 'answers no YANG library' : `does not list the module ${proof}`);
+    } else said.push(`answers ${status}`);
+  }
+  return { missing: `its YANG library does not prove that it is NSO: GET yang-library ${said[0]}, GET modules-state ${said[1]}` };
+}
+
+/** `import-only-module` is another list. */
+function modulesOfSets(tree: JsonNode): readonly string[] | undefined {
+  const library = memberNamed(tree, 'yang-library');
+  if (library === undefined) return undefined;
+  return entriesIn(memberNamed(library, 'module-set'))
+    .flatMap((set) => entriesIn(memberNamed(set, 'module')))
+    .flatMap((module) => textIn(module, 'name') ?? []);
+}
+
+function modulesOfState(tree: JsonNode): readonly string[] | undefined {
+  const state = memberNamed(tree, 'modules-state');
+  if (state === undefined) return undefined;
+  return entriesIn(memberNamed(state, 'module'))
+    .filter((module) => textIn(module, 'conformance-type') !== 'import')
+    .flatMap((module) => textIn(module, 'name') ?? []);
 }

@@ -1,6 +1,6 @@
-import type { AdapterKind } from '#adapters/adapter-kind.ts';
+import type { AdapterKind } from '../../adapter-kind.ts';
 
-/** Any other REST API with JSON. The kind has no primary: every node that answers counts as one. */
+/** Every node that answers counts as primary. */
 export const restAdapter: AdapterKind = {
   name: 'rest',
   defaultContentType: () => 'application/json',

@@ -1,7 +1,7 @@
-import type { AdapterKind } from '#adapters/adapter-kind.ts';
-import { askForRoot } from '#adapters/restconf-root.ts';
+import type { AdapterKind } from '../../adapter-kind.ts';
+import { askForRoot } from '../../restconf.ts';
 
-/** Any RESTCONF server with the media types of RFC 8040. The kind has no primary: every node that answers counts as one. */
+/** RFC 8040. Every node that answers counts as primary. */
 export const restconfAdapter: AdapterKind = {
   name: 'restconf',
   defaultContentType: () => 'application/yang-data+json',

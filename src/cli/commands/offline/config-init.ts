@@ -1,0 +1,88 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { systemCode } from '#base/system-code.ts';
+import { configTemplate } from '#config/config-template.ts';
+import type { Command } from '../../command.ts';
+import { configFileArgument, configFileOption } from '../../config-file-option.ts';
+import { generatedPassword } from '../../generated-password.ts';
+import { shellWord } from '../../invocation.ts';
+import { tryPrint } from '../../output.ts';
+import { program } from '../../texts/help.ts';
+
+/** Where a package has the configuration of its service, and the store. */
+const systemFile = '/etc/orchestration-gateway/gateway.yaml';
+const systemStore = 'sqlite:/var/lib/orchestration-gateway/gateway.db';
+
+export const configInit: Command = {
+  name: 'init',
+  summary: 'write a commented configuration with a generated admin password',
+  description: [
+    'Write a configuration that explains every key, that only you can read, and that has one user,',
+    'admin. The password is generated and shown once; the file contains its hash.',
+    'A file that exists is never overwritten.',
+    'With --system it writes the configuration of the service that a package installed, with its store in',
+    '/var/lib, in place of the comments that the package put there. Run it as root.',
+  ],
+  ...configFileArgument,
+  options: { config: { ...configFileOption, meaning: 'the file to write' } },
+  flags: { system: `write ${systemFile} for the service of a package` },
+  async run({ stdout, stderr, cwd, invocation, hashPassword }, { option, flag }) {
+    const file = flag('system') ? systemFile : option('config');
+    const password = generatedPassword();
+    const storeUrl = flag('system') ? systemStore : undefined;
+    const text = configTemplate({ adminPasswordHash: await hashPassword(password), program: invocation, storeUrl });
+    const stub = flag('system') ? await stubAt(file) : undefined;
+    try {
+      // The stub keeps its owner and its mode.
+      if (stub !== undefined) await writeFile(file, text);
+      else await writeFile(resolve(cwd, file), text, { flag: 'wx', mode: 0o600 });
+    } catch (error) {
+      stderr.write(`${program} init: ${whyNot(file, error)}\n`);
+      return 1;
+    }
+    const outputError = await tryPrint(stdout, report({ file, password, invocation, isService: flag('system') }));
+    if (outputError === undefined) return 0;
+    // The password is lost, and the file would prevent a second try.
+    await (stub === undefined ? rm(resolve(cwd, file)) : writeFile(file, stub));
+    const undone = stub === undefined ? 'was removed' : 'is as it was';
+    stderr.write(`${program} init: the password could not be shown, so ${file} ${undone}: ${outputError.message}\n`);
+    return 1;
+  },
+};
+
+/** What the package installed at `file`, if it has only comments. */
+async function stubAt(file: string): Promise<string | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  return text !== undefined && /^(?:\s*(?:#.*)?\n)*$/u.test(text) ? text : undefined;
+}
+
+function whyNot(file: string, error: unknown): string {
+  const code = systemCode(error) ?? 'unknown error';
+  if (code === 'EEXIST') return `${file} exists and was not changed; name another file with --config FILE`;
+  if (code === 'ENOENT') return `the directory of ${file} does not exist; create it first`;
+  return `${file} cannot be written (${code})`;
+}
+
+interface Report {
+  readonly file: string;
+  readonly password: string;
+  readonly invocation: string;
+  readonly isService: boolean;
+}
+
+function report({ file, password, invocation, isService }: Report): string {
+  const word = file === configFileOption.default ? '' : shellWord(file);
+  return [
+    `Wrote ${file}.`,
+    '',
+    '  user      admin',
+    `  password  ${password}`,
+    '',
+    'The password is shown only this once: keep it.',
+    `Next: name your orchestrators under "adapters" in ${file}, check the file, then start the gateway:`,
+    '',
+    `  ${invocation} check-config${word && ` ${word}`}`,
+    isService ? '  systemctl enable --now orchestration-gateway' : `  ${invocation} serve${word && ` --config ${word}`}`,
+    '',
+  ].join('\n');
+}

@@ -1,9 +1,0 @@
-import type { CallOperation } from '#relay/relayed-call.ts';
-
-/** The URL pattern of each operation's route, for routes and metrics. */
-export const relayPatterns: Readonly<Record<CallOperation, string>> = {
-  restCall: '/tools/restCall',
-  restAction: '/orchestrator_manager/restAction/:adapterId',
-  restQuery: '/orchestrator_manager/restQuery/:adapterId',
-  restRequest: '/orchestrator_manager/restRequest/:adapterId',
-};

@@ -1,0 +1,36 @@
+import type { WholeRun } from '#runs/catalogue/run-requests.ts';
+import type { AgentNeeds } from '../agent-needs.ts';
+import type { ToolRequest } from '../agent-request.ts';
+import type { Cursor } from '../fence.ts';
+import { fencedPage, objectResult, type ToolResult } from '../tool-result.ts';
+
+/** The small object of a run. `approvals`: links where people decide what it waits for. */
+export function runObject({ id, status, automation, suspendedBy, createdAt, endedAt }: WholeRun, approvals: readonly string[]) {
+  const time = (at: number | undefined): string | undefined => (at === undefined ? undefined : new Date(at).toISOString());
+  const waits = approvals.length === 0 ? {} : { approvals };
+  return { id, status, automation: automation?.name, suspendedBy, createdAt: time(createdAt), endedAt: time(endedAt), ...waits };
+}
+
+/** With its output or its error, which may be what a far side wrote. */
+export function runResult(
+  run: WholeRun,
+  { approvals, cursor }: { readonly approvals: readonly string[]; readonly cursor?: Cursor | undefined },
+): ToolResult {
+  const text = run.output ?? (run.error && JSON.stringify(run.error));
+  const what = run.output === undefined ? 'Its error:' : 'Its output:';
+  const narrow = 'The output of the workflow decides how long it is.';
+  const page = text === undefined ? [] : [what, ...fencedPage(Buffer.from(text), { source: 'the run', cursor, narrow })];
+  return objectResult(runObject(run, approvals), ...page);
+}
+
+const maxApprovals = 5;
+
+export async function waitingApprovals(
+  { id, status }: Pick<WholeRun, 'id' | 'status'>,
+  { principal }: Pick<ToolRequest, 'principal'>,
+  { approvals, linkOf }: AgentNeeds,
+): Promise<readonly string[]> {
+  if (status !== 'waiting') return [];
+  const { list } = await approvals.list({ principal, filter: { run: id, status: 'waiting' }, page: { limit: maxApprovals } });
+  return list.map((approval) => linkOf(approval.id));
+}

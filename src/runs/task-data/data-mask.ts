@@ -1,0 +1,52 @@
+import { hasCredential, isCredential, maskMembers } from '#json/mask-members.ts';
+import type { StoredRun } from '../journal/run-records.ts';
+import { createMask, type Mask } from '../secrets/mask.ts';
+
+interface MaskOptions {
+  /** Replaces placeholders of secrets. */
+  readonly hide: Mask;
+  /** Names of fields of a form. */
+  readonly fields: readonly string[];
+  /** Values of these fields. */
+  readonly passwords: readonly string[];
+}
+
+/** What readers see of what a task got and gave: no credentials by name, and no value of a password that people filled in. */
+export function createDataMask({ hide, fields, passwords }: MaskOptions): Mask {
+  const names = new Set(fields);
+  const withoutPasswords = createMask(passwords);
+  return (text) => {
+    const shown = withoutPasswords(hide(text));
+    const mayHaveField = names.size > 0;
+    if (!mayHaveField && !hasCredential(shown)) return shown;
+    return maskMembers(shown, (name) => isCredential(name) || names.has(name));
+  };
+}
+
+/** What readers see of the input and the output of a run: no value of a password field, under its name or another one. */
+export async function shownRun(run: Parameters<typeof passwordsOf>[0], read: Parameters<typeof passwordsOf>[1]): Promise<Mask> {
+  const { passwordFields: fields = [] } = run;
+  if (fields.length === 0) return (text) => text;
+  const withoutValues = createMask(await passwordsOf(run, read));
+  return (text) => maskMembers(withoutValues(text), (name) => fields.includes(name));
+}
+
+/** What people filled into the password fields of the form of a run: the outermost run has it in its input. */
+export async function passwordsOf(
+  { id, input, parent, passwordFields: fields = [] }: Pick<StoredRun, 'id' | 'input' | 'parent' | 'passwordFields'>,
+  read: (id: string) => Promise<Pick<StoredRun, 'input'> | undefined>,
+): Promise<readonly string[]> {
+  if (fields.length === 0) return [];
+  // The id of a child begins with that of its parent.
+  const outermost = parent === undefined ? { input } : await read(id.split('.')[0] ?? id);
+  return outermost === undefined ? [] : passwordsIn(outermost.input, fields);
+}
+
+function passwordsIn(input: string, fields: readonly string[]): readonly string[] {
+  const given: unknown = JSON.parse(input);
+  if (typeof given !== 'object' || given === null) return [];
+  const values = Object.entries(given).flatMap(([name, value]: [string, unknown]) =>
+    fields.includes(name) ? [value].flat() : [],
+  );
+  return values.filter((value) => typeof value === 'string');
+}
