@@ -1,3 +1,4 @@
+import { everyVersion } from '#database/row-version.ts';
 import type { Tables } from '#database/tables/tables.ts';
 import { parseExact } from '#json/parse-json.ts';
 import { type Automation, type AutomationData, type LastSkip, type TextField, textFields, textOf } from '../automation.ts';
@@ -46,6 +47,7 @@ export function rowOf(
     last_skip: skipText(automation.lastSkip),
     description_start: isCut ? description.slice(0, descriptionStart) : description,
     description_key: isCut ? description : null,
+    lowest: everyVersion,
   };
 }
 
@@ -76,7 +78,7 @@ export function automationOf({
   schedule_from: scheduleFrom,
   last_skip: skip,
 }: DocumentRow): Automation {
-  const owned = parseDocument(document);
+  const owned = withUnknown(parseDocument(document));
   const automation = {
     ...owned,
     ...(scheduleFrom !== null && { data: { ...owned.data, scheduleFrom } }),
@@ -108,27 +110,37 @@ export function parseDocument(text: string): Automation {
   return (text.includes('"input":') ? parseExact(text) : JSON.parse(text)) as Automation;
 }
 
+/** Sets apart the members that this version does not know. */
+function withUnknown(stored: Automation): Automation {
+  const { _id, name, data, lastModifiedBy, lastRunAt, nextRunAt, repeatInterval, lastSkip, ...document } = stored;
+  const known: ReadonlySet<string> = new Set(Object.keys(dataInOrder({})));
+  const ofData = Object.entries(data ?? {}).filter(([member]) => !known.has(member));
+  if (ofData.length === 0 && Object.keys(document).length === 0) return stored;
+  const dropped = Object.fromEntries(ofData.map(([member]) => [member, undefined]));
+  return { ...stored, ...(data && { data: { ...data, ...dropped } }), unknown: { document, data: Object.fromEntries(ofData) } };
+}
+
 /** The fields in one order, no white space: the same document gives the same text. */
-export function documentText({
-  _id,
-  name,
-  data,
-  lastModifiedBy,
-  lastRunAt,
-  nextRunAt,
-  repeatInterval,
-  lastSkip,
-}: Automation): string {
-  return JSON.stringify({
+export function documentText(automation: Automation): string {
+  return textWith(automation, undefined);
+}
+
+/** Unknown members come last, as the newer version has to write them: so both versions compute the same text. */
+function textWith(
+  { _id, name, data, lastModifiedBy, lastRunAt, nextRunAt, repeatInterval, lastSkip }: Automation,
+  unknown: Automation['unknown'],
+): string {
+  const known = {
     _id,
     name,
-    data: data && dataInOrder(data),
+    data: data && { ...dataInOrder(data), ...unknown?.data },
     lastModifiedBy,
     lastRunAt,
     nextRunAt,
     repeatInterval,
     lastSkip,
-  } satisfies Record<keyof Automation, unknown>);
+  } satisfies Record<Exclude<keyof Automation, 'unknown'>, unknown>;
+  return JSON.stringify({ ...known, ...unknown?.document });
 }
 
 function dataInOrder(data: AutomationData): object {
@@ -152,14 +164,14 @@ function dataInOrder(data: AutomationData): object {
 
 /** For `automation_text`: without the members that have columns of their own. */
 export function ownedText(automation: Automation): string {
-  return documentText(owned(automation));
+  return textWith(owned(automation), automation.unknown);
 }
 
 /** What the ETag covers: what people wrote, without the names of the people. */
 export function taggedText(automation: Automation): string {
   const { data, lastModifiedBy: _by, ...rest } = owned(automation);
-  const isEmpty = data === undefined || Object.values(data).every((value) => value === undefined);
-  return documentText({ ...rest, ...(!isEmpty && { data }) });
+  const isEmpty = Object.values({ ...data, ...automation.unknown?.data }).every((value) => value === undefined);
+  return textWith({ ...rest, ...(!isEmpty && { data: data ?? {} }) }, automation.unknown);
 }
 
 function owned({ lastRunAt: _last, nextRunAt: _next, lastSkip: _skip, data, ...rest }: Automation): Automation {
