@@ -58,7 +58,7 @@ async function started(t: TestContext, store: TestStore) {
         headers,
       ),
     /** Every row of the tables needs this version from now on. */
-    async need(lowest: number, ...tables: readonly VersionedTable[]): Promise<void> {
+    need: async (lowest: number, ...tables: readonly VersionedTable[]): Promise<void> => {
       for (const table of tables) {
         const part = ['automation', 'form', 'workflow'].includes(table) ? database.query : database.records;
         await sql`update ${sql.table(table)} set lowest = ${lowest}`.execute(part);

@@ -3,8 +3,8 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { GatewayError } from '#base/gateway-error.ts';
 
 /**
- * The column `lowest` of a row names the lowest version that may act on it: an older gateway next to a newer one, or after a way back, leaves
- * the row alone, and still answers it to readers. A minor version has a number, so that SQL compares: 0.2 has 2, 1.0 has 1000.
+ * The column `lowest` of a row names the lowest version that may act on it. An older gateway, next to a newer one or after a way back, leaves the row
+ * alone, and still answers it to readers. A minor version has a number, so that SQL compares: 0.2 has 2, 1.0 has 1000.
  */
 export function minorNumber(version: string): number {
   const [major = NaN, minor = NaN] = version.split('.').map(Number);

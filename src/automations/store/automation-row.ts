@@ -110,37 +110,21 @@ export function parseDocument(text: string): Automation {
   return (text.includes('"input":') ? parseExact(text) : JSON.parse(text)) as Automation;
 }
 
-/** Sets apart the members that this version does not know. */
-function withUnknown(stored: Automation): Automation {
-  const { _id, name, data, lastModifiedBy, lastRunAt, nextRunAt, repeatInterval, lastSkip, ...document } = stored;
-  const known: ReadonlySet<string> = new Set(Object.keys(dataInOrder({})));
-  const ofData = Object.entries(data ?? {}).filter(([member]) => !known.has(member));
-  if (ofData.length === 0 && Object.keys(document).length === 0) return stored;
-  const dropped = Object.fromEntries(ofData.map(([member]) => [member, undefined]));
-  return { ...stored, ...(data && { data: { ...data, ...dropped } }), unknown: { document, data: Object.fromEntries(ofData) } };
-}
-
 /** The fields in one order, no white space: the same document gives the same text. */
 export function documentText(automation: Automation): string {
   return textWith(automation, undefined);
 }
 
 /** Unknown members come last, as the newer version has to write them: so both versions compute the same text. */
-function textWith(
-  { _id, name, data, lastModifiedBy, lastRunAt, nextRunAt, repeatInterval, lastSkip }: Automation,
-  unknown: Automation['unknown'],
-): string {
-  const known = {
-    _id,
-    name,
-    data: data && { ...dataInOrder(data), ...unknown?.data },
-    lastModifiedBy,
-    lastRunAt,
-    nextRunAt,
-    repeatInterval,
-    lastSkip,
-  } satisfies Record<Exclude<keyof Automation, 'unknown'>, unknown>;
-  return JSON.stringify({ ...known, ...unknown?.document });
+function textWith(automation: Automation, unknown: Automation['unknown']): string {
+  const members = membersInOrder(automation);
+  const data = members.data && { ...members.data, ...unknown?.data };
+  return JSON.stringify({ ...members, data, ...unknown?.document });
+}
+
+function membersInOrder({ _id, name, data, lastModifiedBy, lastRunAt, nextRunAt, repeatInterval, lastSkip }: Automation) {
+  const members = { _id, name, data: data && dataInOrder(data), lastModifiedBy, lastRunAt, nextRunAt, repeatInterval, lastSkip };
+  return members satisfies Record<Exclude<keyof Automation, 'unknown'>, unknown>;
 }
 
 function dataInOrder(data: AutomationData): object {
@@ -160,6 +144,22 @@ function dataInOrder(data: AutomationData): object {
     cron,
     input,
   } satisfies Record<keyof AutomationData, unknown>;
+}
+
+const known = {
+  document: new Set(Object.keys(membersInOrder({ _id: '', name: '' }))),
+  data: new Set(Object.keys(dataInOrder({}))),
+};
+
+/** Sets apart the members that this version does not know. */
+function withUnknown(stored: Automation): Automation {
+  const others = (members: object, names: ReadonlySet<string>) =>
+    Object.entries(members).filter(([member]) => !names.has(member));
+  const [document, data] = [others(stored, known.document), others(stored.data ?? {}, known.data)];
+  if (document.length === 0 && data.length === 0) return stored;
+  const dropped = Object.fromEntries(data.map(([member]) => [member, undefined]));
+  const unknown = { document: Object.fromEntries(document), data: Object.fromEntries(data) };
+  return { ...stored, ...(stored.data && { data: { ...stored.data, ...dropped } }), unknown };
 }
 
 /** For `automation_text`: without the members that have columns of their own. */
