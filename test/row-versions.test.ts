@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { sql } from 'kysely';
+import { keyOfTime } from '../src/automations/store/automation-row.ts';
+import { exactKey } from '../src/automations/store/sort-key.ts';
 import { newerRows } from '../src/database/newer-rows.ts';
 import { minorNumber, type VersionedTable } from '../src/database/row-version.ts';
 import { approvalCaller, people } from './support/approvals/approval-caller.ts';
@@ -97,6 +99,23 @@ function suiteOf(store: TestStore): void {
     assert.equal(arrived('/run'), 2);
   });
 
+  test('a run whose approval needs a newer version is left to a newer gateway', async (t) => {
+    const { runs, need, list, grant, database, arrived } = await started(t, store);
+    const act = { call: 'orchestratorAction', with: { adapter: 'Far', params: { path: '/asked', accept: '*/*' }, body: {} } };
+    const { id } = await runs.start(await runs.automation('asks', [{ act }]));
+    const approval = await until('it asks', async () => (await list('lea'))[0]?.id);
+    await runs.reaches(id, 'waiting');
+    await need(newer, 'approval');
+    await sql`update run_claim set due_at = 1`.execute(database.records);
+    await lapse(1_500, 'the gateway must not take the run');
+    const claim = await database.read.selectFrom('run_claim').select(['owner', 'due_at']).executeTakeFirst();
+    assert.deepEqual([claim?.owner, claim?.due_at, (await runs.read(id)).status], [null, 1, 'waiting']);
+    await need(0, 'approval');
+    await grant('lea', approval);
+    await runs.reaches(id, 'completed');
+    assert.equal(arrived('/asked'), 1);
+  });
+
   test('the schedule of an automation that needs a newer version begins no run, and no caller changes it', async (t) => {
     const { runs, send, need, database } = await started(t, store);
     const [left, other] = [
@@ -104,11 +123,11 @@ function suiteOf(store: TestStore): void {
       await runs.automation('other', [{ a: { set: { x: 1 } } }]),
     ];
     const target = (id: string): string => `/automation_catalog/automations/${id}`;
-    const nextRunAt = new Date(Date.now() + 500).toISOString();
-    for (const id of [left, other]) assert.equal((await send('ann', 'PATCH', target(id), { nextRunAt })).status, 200);
-    const exact = sql`convert_to(${left}, 'UTF8')`;
-    const bytes = database.dialect === 'postgres' ? exact : sql`cast(${left} as blob)`;
-    await sql`update automation set lowest = ${newer} where id = ${bytes}`.execute(database.query);
+    const [now, later] = [new Date().toISOString(), '2099-01-01T00:00:00.000Z'];
+    assert.equal((await send('ann', 'PATCH', target(left), { nextRunAt: later })).status, 200);
+    const due = { lowest: newer, next_run_at_key: keyOfTime(now) };
+    await database.query.updateTable('automation').set(due).where('id', '=', exactKey(left)).execute();
+    assert.equal((await send('ann', 'PATCH', target(other), { nextRunAt: now })).status, 200);
     const runsOf = async (id: string) => (await runs.list()).filter((run) => (run as { automation?: string }).automation === id);
     await until('the other one ran', async () => (await runsOf(other)).length === 1);
     await lapse(500, 'the gateway must not begin a run');
@@ -229,12 +248,12 @@ function suiteOf(store: TestStore): void {
     needed(await act());
     assert.equal(await newerRows(database.read), undefined);
     await need(newer, 'approval');
-    assert.equal(await newerRows(database.read), '1 approvals');
+    assert.equal(await newerRows(database.read), 'approvals: 1');
     await gateway.stop();
     const again = await startGateway(t, { config: { store: { url: storeUrl(options) } } });
     const line = 'rows of the store wait for a newer version of the gateway';
     assert.ok(
-      again.stderr.some((one) => one.includes(line) && one.includes('1 approvals')),
+      again.stderr.some((one) => one.includes(line) && one.includes('approvals: 1')),
       again.stderr.join('\n'),
     );
     const { stdout } = await command(['doctor', '--json', '--config', again.configFile]);
@@ -244,7 +263,7 @@ function suiteOf(store: TestStore): void {
       .map((one) => JSON.parse(one) as { subject: string; verdict: string; detail: string });
     const rows = found.find(({ subject }) => subject === 'rows');
     assert.equal(rows?.verdict, 'warning', stdout);
-    assert.match(rows.detail, /1 approvals/u);
+    assert.match(rows.detail, /approvals: 1/u);
   });
 }
 

@@ -25,7 +25,7 @@ const names = {
   agent_task: 'tasks of agents',
 } as const satisfies Record<keyof typeof open, string>;
 
-/** What waits for a newer gateway, such as "2 runs, 1 approvals"; undefined where nothing does. */
+/** What waits for a newer gateway, such as "runs: 2, approvals: 1"; undefined where nothing does. */
 export async function newerRows(read: Kysely<Tables>): Promise<string | undefined> {
   const found: string[] = [];
   for (const table of Object.keys(open) as (keyof typeof open)[]) {
@@ -33,7 +33,7 @@ export async function newerRows(read: Kysely<Tables>): Promise<string | undefine
     const { rows } = await sql<{ readonly count: number }>`select cast(count(*) as bigint) as count from ${sql.table(table)}
       where lowest > 0 and not ${mayActOn(table)} and ${open[table]}`.execute(read);
     const count = rows[0]?.count ?? 0;
-    if (count > 0) found.push(`${count} ${names[table]}`);
+    if (count > 0) found.push(`${names[table]}: ${count}`);
   }
   return found.length === 0 ? undefined : found.join(', ');
 }

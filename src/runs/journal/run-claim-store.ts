@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import { isOneOf } from '#database/json-rows.ts';
 import { mayActOn } from '#database/row-version.ts';
 import { storeUnavailable } from '#database/store-failure.ts';
@@ -38,6 +38,10 @@ export interface Renewed {
   readonly waiting: ReadonlySet<string>;
 }
 
+/** Neither the run nor an approval that it waits for needs a newer version. */
+const mayClaim = sql<SqlBool>`(${mayActOn('run_claim')} and not exists (select 1 from approval
+  where approval.lowest > 0 and not ${mayActOn('approval')} and approval.run = run_claim.run))`;
+
 interface Claim {
   readonly run: string;
   readonly fence: number;
@@ -71,7 +75,7 @@ export async function claimRuns(context: RunStoreContext, options: ClaimOptions)
     const locking = dialect === 'postgres' ? sql`order by run for update skip locked` : sql``;
     const { rows } = await sql<Claim>`
       with due as (select run from run_claim where due_at <= ${now()} and ${isOneOf(dialect, 'run', chosen)}
-        and ${mayActOn('run_claim')} ${locking})
+        and ${mayClaim} ${locking})
       update run_claim set owner = ${owner}, fence = fence + ${fenceStep()}, listens = 0, due_at = ${now()} + ${lease},
         scanned = case when owner is null then scanned else 0 end,
         deaths = case when owner is null or owner = ${owner} then deaths else deaths + 1 end
@@ -90,7 +94,7 @@ async function chosenRuns(
   const held = (person: string): number => places?.held.get(person) ?? 0;
   const roomOf = (person: string): number => Math.min(limit, (places?.most ?? Infinity) - held(person));
   const persons = (await duePersons(read, now())).filter((person) => roomOf(person) > 0);
-  const free = sql<boolean>`not (${isOneOf(dialect, 'run', except)}) and ${mayActOn('run_claim')} ${others ? sql`` : mine(owner)}`;
+  const free = sql<boolean>`not (${isOneOf(dialect, 'run', except)}) and ${mayClaim} ${others ? sql`` : mine(owner)}`;
   const found: { readonly run: string; readonly turn: number; readonly due: number }[] = [];
   for (const person of persons) {
     const room = roomOf(person);
@@ -217,7 +221,7 @@ export async function nextWake(
     .selectFrom('run_claim')
     .select('due_at')
     .where('due_at', 'is not', null)
-    .where(mayActOn('run_claim'))
+    .where(mayClaim)
     .where(sql<boolean>`not (${isOneOf(dialect, 'run', except)}) ${owner === undefined ? sql`` : mine(owner)}`)
     .where(sql<boolean>`not (${isOneOf(dialect, 'person', full)})`)
     .orderBy('due_at')

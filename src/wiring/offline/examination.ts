@@ -102,7 +102,7 @@ async function* examineOpened(store: Config['store']): AsyncGenerator<Finding, v
 
 function examineRows(newer: string | undefined): Finding {
   if (newer === undefined) return ok('rows', 'this version works on every row of the store');
-  return warning('rows', `a newer version of the gateway has to work on ${newer}: start one next to this, or upgrade`);
+  return warning('rows', `some wait for a newer version of the gateway (${newer}); start one next to this one, or upgrade`);
 }
 
 function examineClock(kind: Config['store']['kind'], theirs: number | undefined): Finding {
