@@ -101,6 +101,7 @@ async function storeWorkflow({ query }: Database, id = 'lab.sync'): Promise<void
       created_by: 'ada',
       digest: '',
       storers: null,
+      lowest: 0,
     })
     .execute();
 }

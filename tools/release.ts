@@ -2,7 +2,7 @@
  * Walks the checklist of a release: npm run release -- 0.2.0
  *
  *   without a version   says what is missing for a release of the present version, and changes nothing
- *   with a version      writes it into the package files and the changelog, makes the pages and the fixture of the store, then says the same
+ *   with a version      writes it into the package files and the changelog, makes the pages and the fixtures of the store, then says the same
  *
  * It neither commits, nor tags, nor publishes: the last lines say how.
  */
@@ -10,7 +10,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { isSemanticVersion } from '../src/base/text/semantic-version.ts';
-import { writeStoreFixture } from './release/store-fixture.ts';
+import { type FixtureFiles, writeStoreFixtures } from './release/store-fixture.ts';
 
 const { positionals } = parseArgs({ allowPositionals: true });
 const [wanted] = positionals;
@@ -18,14 +18,17 @@ const packageFiles = ['package.json', 'package-lock.json', 'client/package.json'
 
 if (wanted !== undefined) await prepare(wanted);
 const { version } = read('package.json');
-const fixture = fixtureOf(version);
+const fixtures = fixturesOf(version);
 const checklist: readonly (readonly [what: string, isDone: boolean])[] = [
   ['every package file has the version', packageFiles.every((file) => read(file).version === version)],
   [
     'CHANGELOG.md has the version, and a date',
     new RegExp(`^## \\[${version}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'mu').test(readFileSync('CHANGELOG.md', 'utf8')),
   ],
-  [`${fixture}: a store of this version, which every later version opens`, existsSync(fixture)],
+  ...Object.values(fixtures).map((file): [string, boolean] => [
+    `${file}: a store of this version, which every later version opens`,
+    existsSync(file),
+  ]),
   ['no file is changed and not committed', git('status', '--porcelain') === ''],
   ['the branch is main', git('branch', '--show-current') === 'main'],
   [`no tag v${version} is there yet`, git('tag', '--list', `v${version}`) === ''],
@@ -58,11 +61,12 @@ async function prepare(next: string): Promise<void> {
   writeFileSync('CHANGELOG.md', changelog.replace(heading, `## [${next}] - ${new Date().toISOString().slice(0, 10)}`));
   execFileSync('npm', ['run', 'docs'], { stdio: 'inherit' });
   execFileSync('npm', ['run', 'client'], { stdio: 'inherit' });
-  await writeStoreFixture(fixtureOf(next));
+  await writeStoreFixtures(fixturesOf(next));
 }
 
-function fixtureOf(of: string): string {
-  return `test/support/stores/releases/${of}.backup`;
+function fixturesOf(of: string): FixtureFiles {
+  const base = `test/support/stores/releases/${of}`;
+  return { sqlite: `${base}.backup`, postgres: `${base}.postgres.sql.gz` };
 }
 
 function read(file: string): { readonly version: string } {

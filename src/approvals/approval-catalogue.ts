@@ -6,6 +6,7 @@ import type { Rights } from '#access/rights/rights.ts';
 import type { DryRunFormat } from '#adapters/dry-runs.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { type VisiblePage, visiblePage } from '#base/visible-page.ts';
+import { refuseNewerRow } from '#database/row-version.ts';
 import { type Approval, type ApprovalDecision, hasAllGrants, isOpen, type StoredPreview, statusAt } from './approval.ts';
 import type { DecidedApproval } from './approval-changes-store.ts';
 import { eventKey } from './approval-facts.ts';
@@ -106,6 +107,7 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
     as: ApprovalDecision['as'],
   ): Promise<SeenApproval> => {
     const found = await visible({ principal, id });
+    refuseNewerRow('The approval', found.lowest);
     await refuseVoid(found, options);
     const { involved } = await current(found, options);
     const judged = await store.decide(id, (approval) =>

@@ -1,5 +1,6 @@
 import { type SqlBool, sql, type Transaction } from 'kysely';
 import type { Database } from '#database/database.ts';
+import { everyVersion, mayActOn, needsNewer, refuseNewerRow } from '#database/row-version.ts';
 import type { Tables } from '#database/tables/tables.ts';
 import type { RunsChange } from '#runs/journal/run-changes.ts';
 import { digestOf } from '#runs/journal/run-row.ts';
@@ -52,7 +53,9 @@ export async function createIn(
   const isOfSubject = sql<SqlBool>`subject = ${subject} and rules = ${rules} and status in ('waiting', 'granted')`;
   const there = await transaction.selectFrom('approval').select(factColumns).where(isOfSubject).execute();
   // One that has expired makes room, although no gateway has put that on record yet.
-  const past = there.filter((one) => (one.holds_until ?? one.expires_at) <= at || approvalOf(one, key).isVoid);
+  const past = there
+    .filter((one) => !needsNewer(one.lowest))
+    .filter((one) => (one.holds_until ?? one.expires_at) <= at || approvalOf(one, key).isVoid);
   const wasUsed = (one: (typeof past)[number]): boolean => one.holds_until !== null;
   await markUsedIn(transaction, past.filter(wasUsed), at);
   const unused = past.filter((one) => !wasUsed(one)).map(({ id }) => id);
@@ -95,6 +98,7 @@ function rowOf({ id, subject, facts, body, expiresAt }: NewApproval, { key, at }
     unrecorded: 1,
     batch: facts.batch === undefined ? null : `${facts.batch.activity}.${facts.batch.attempt}`,
     holds_until: null,
+    lowest: everyVersion,
   };
 }
 
@@ -104,7 +108,9 @@ async function endAll({ transaction, key, at }: Changing, ids: readonly string[]
     .updateTable('approval')
     .set({ status: 'expired', changed_at: at, unrecorded: onceMore })
     .where('status', 'in', ['waiting', 'granted']);
-  const ended = await (ids === 'all' ? ending : ending.where('id', 'in', ids)).returning(factColumns).execute();
+  // A loss of commits ends all, of a newer version too: people decide again about what may have happened.
+  const some = ids === 'all' ? ending : ending.where('id', 'in', ids).where(mayActOn('approval'));
+  const ended = await some.returning(factColumns).execute();
   return ended.map((row) => approvalOf(row, key));
 }
 
@@ -119,6 +125,7 @@ export async function useIn(
     .where('id', '=', id)
     .where('status', '=', 'granted')
     .where('expires_at', '>', now)
+    .where(mayActOn('approval'))
     .executeTakeFirst();
   return numUpdatedRows === 1n;
 }
@@ -130,7 +137,7 @@ export interface UseOfApproval {
   readonly isUnrecorded: boolean;
 }
 
-/** See `ApprovalStore.decide`. The row is locked until the end of the transaction. */
+/** See `ApprovalStore.decide`. The row is locked until the end of the transaction. Rejects with `newer-version-needed`. */
 export async function decideIn(
   { transaction, key, at }: Changing,
   { id, judge, dialect }: Pick<Expiring, 'dialect'> & { readonly id: string; readonly judge: Judge },
@@ -138,6 +145,7 @@ export async function decideIn(
   const locking = dialect === 'postgres' ? sql`for update` : sql``;
   const { rows } = await sql<ApprovalRow>`select * from approval where id = ${id} ${locking}`.execute(transaction);
   const [row] = rows;
+  refuseNewerRow('The approval', row?.lowest);
   const approval = row && approvalOf(row, key);
   const decided = approval && judge(approval);
   if (approval === undefined || decided === undefined) return { result: approval };
@@ -185,6 +193,7 @@ export async function announceIn(
     .set({ unannounced: 0 })
     .where('id', 'in', ids)
     .where('unannounced', '=', 1)
+    .where(mayActOn('approval'))
     .returning(factColumns)
     .execute();
   const events = rows.map((row) =>
@@ -216,7 +225,8 @@ export async function expireIn(
       : sql`holds_until is null and (expires_at <= ${at} or (approval.run is not null and ${ended}) or ${batchEnded})`;
   const limit = 'limit' in which ? which.limit : 20;
   const { rows } = await sql<ApprovalRow>`update approval set status = 'expired', changed_at = ${at}, unrecorded = unrecorded + 1
-    where id in (select id from approval where status in ('waiting', 'granted') and ${over} order by id limit ${limit} ${locking})
+    where id in (select id from approval where status in ('waiting', 'granted') and ${mayActOn('approval')}
+      and ${over} order by id limit ${limit} ${locking})
     returning ${sql.join(factColumns.map((column) => sql.ref(column)))}`.execute(transaction);
   const approvals = rows.map((row) => approvalOf(row, key));
   return { result: approvals, ...(await expiry(transaction, approvals, at)) };

@@ -2,6 +2,7 @@ import type { InvolvedPrincipal, Involvement, NamedPrincipal } from '#access/peo
 import type { SamePerson } from '#access/persons.ts';
 import type { Principal } from '#access/principal.ts';
 import { type Approvers, isApprover } from '#access/rights/approval-options.ts';
+import { needsNewer } from '#database/row-version.ts';
 import { merged } from '#runs/people/run-people.ts';
 import { type Approval, type ApprovalDecision, type ApprovalTerms, grantsFor, isOpen } from './approval.ts';
 
@@ -9,7 +10,7 @@ import { type Approval, type ApprovalDecision, type ApprovalTerms, grantsFor, is
 type Asked = Pick<Approval, 'principal' | 'involved'>;
 
 /** Why a principal may not grant, in the order in which the reasons are looked for. */
-export const obstacleCodes = ['over', 'decided', 'caller', 'involved', 'same-person', 'not-approver'] as const;
+export const obstacleCodes = ['newer-version', 'over', 'decided', 'caller', 'involved', 'same-person', 'not-approver'] as const;
 
 /** `detail`: the reason as a sentence. */
 export interface Obstacle {
@@ -90,6 +91,8 @@ function grantsIn({ decisions }: Pick<Approval, 'decisions'>): readonly Approval
 export function obstacleOf(approval: Approval, granter: Granter): Obstacle | undefined {
   const { status, rules } = approval;
   const { principal, isSame } = granter;
+  if (needsNewer(approval.lowest))
+    return { code: 'newer-version', detail: 'It needs a newer version of the gateway: decide it at a gateway of that version.' };
   if (!isOpen(status)) return { code: 'over', detail: `The approval is over: it is ${status}.` };
   const grants = grantsIn(approval);
   if (grants.some((grant) => grant.principal.id === principal.id))

@@ -16,10 +16,13 @@ export function proofKeyOf(secret: KeyObject | string): ProofKey {
 /** What an approval asks for, without what people decided and what became of it. */
 type AskedApproval = Omit<ApprovalFacts, 'decisions'> & Pick<Approval, 'id' | 'subject' | 'createdAt' | 'expiresAt'>;
 
-/** What the proof of an approval is about. The body is in it by its digest. */
+/**
+ * What the proof of an approval is about. The body is in it by its digest. A new version puts its members at the end, and leaves out those without
+ * a value: so a neighbouring version computes the same text.
+ */
 export function approvalText(approval: Omit<AskedApproval, 'proof'>): string {
-  const { id, subject, principal, call, bodyDigest, message, reason, client, task, batch, fingerprint, rules, involved } =
-    approval;
+  const { id, subject, principal, call, bodyDigest, message, reason, client, task, batch, fingerprint } = approval;
+  const { rules, involved, unknown } = approval;
   const asked = {
     id,
     subject,
@@ -34,6 +37,7 @@ export function approvalText(approval: Omit<AskedApproval, 'proof'>): string {
     fingerprint,
     rules: rules.map(termsOf),
     involved,
+    ...unknown,
   };
   return JSON.stringify(['approval', asked, approval.createdAt, approval.expiresAt]);
 }

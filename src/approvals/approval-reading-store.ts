@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type SqlBool, sql } from 'kysely';
 import type { Database } from '#database/database.ts';
+import { mayActOn } from '#database/row-version.ts';
 import { digestOf } from '#runs/journal/run-row.ts';
 import { type Approval, type ApprovalStatus, isApprovalId, isOpen } from './approval.ts';
 import type { ProofKey } from './approval-proof.ts';
@@ -71,7 +72,7 @@ export async function approvalsOfSubject({ read, key }: ReadingApprovals, subjec
   return rows.map((row) => approvalOf(row, key));
 }
 
-/** Open approvals, in the order of their ids, from the one after `after` on. */
+/** Open approvals that this version may act on, in the order of their ids, from the one after `after` on. */
 export async function readOpenApprovals(
   { read, key }: ReadingApprovals,
   { after, limit }: { readonly after: string; readonly limit: number },
@@ -80,6 +81,7 @@ export async function readOpenApprovals(
     .selectFrom('approval')
     .select(factColumns)
     .where('status', 'in', ['waiting', 'granted'])
+    .where(mayActOn('approval'))
     .where('id', '>', after)
     .orderBy('id')
     .limit(limit)
@@ -96,6 +98,7 @@ export async function unrecordedApprovals(
     .selectFrom('approval')
     .select(factColumns)
     .where('unrecorded', '>', 0)
+    .where(mayActOn('approval'))
     .where('changed_at', '<', before)
     .limit(limit)
     .execute();

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { needsNewer } from '#database/row-version.ts';
 import type { Tables } from '#database/tables/tables.ts';
 import { type Approval, type ApprovalFacts, hasAllGrants, isOpen, type StoredPreview } from './approval.ts';
 import { isApprovalProven, isDecisionProven, type ProofKey } from './approval-proof.ts';
@@ -7,10 +8,10 @@ export type ApprovalRow = Tables['approval'];
 
 export function factsText(facts: ApprovalFacts): string {
   const { principal, call, message, reason, client, task, batch, fingerprint, rules, involved } = facts;
-  const { bodyDigest, proof, decisions } = facts;
+  const { bodyDigest, proof, decisions, unknown } = facts;
   const asked = { principal, call, message, reason, client, task, batch, fingerprint, rules, involved };
-  const kept = { ...asked, bodyDigest, proof, decisions };
-  return JSON.stringify(kept satisfies ApprovalFacts);
+  const kept = { ...asked, bodyDigest, proof, decisions } satisfies ApprovalFacts;
+  return JSON.stringify({ ...kept, ...unknown });
 }
 
 /** The id of a use. A caller chooses the id of its request, and may send one twice, so that does not tell uses apart. */
@@ -49,16 +50,18 @@ export const factColumns = [
   'unannounced',
   'unrecorded',
   'holds_until',
+  'lowest',
 ] as const;
 
 type FactRow = Pick<ApprovalRow, (typeof factColumns)[number]>;
 
 /**
  * An approval as it counts. Decisions without a right proof are left out. Where it is open, its proofs say whether it is granted, and not
- * the row; one without a proof of this key has ended.
+ * the row; one without a proof of this key has ended. One that needs a newer version is as its row says, since its proofs are that version's.
  */
 export function approvalOf(row: FactRow & Partial<ApprovalRow>, key: ProofKey): Approval {
   const asIs = storedApproval(row);
+  if (needsNewer(asIs.lowest)) return asIs;
   const isVoid = !isApprovalProven(asIs, key);
   const decisions = isVoid ? asIs.decisions : asIs.decisions.filter((decision) => isDecisionProven(asIs, decision, key));
   return { ...asIs, decisions, isVoid, status: statusOf({ ...asIs, decisions, isVoid }) };
@@ -70,15 +73,11 @@ function statusOf({ status, isVoid, rules, decisions }: Approval): Approval['sta
   return hasAllGrants(rules, decisions) ? 'granted' : 'waiting';
 }
 
-/** An approval of an earlier version does not say who had a hand in its call. */
-const withoutHands: Pick<ApprovalFacts, 'involved'> = { involved: [] };
-
 /** An approval as the row says, proven or not. */
 export function storedApproval(row: FactRow & Partial<ApprovalRow>): Approval {
   const { body = null, preview = null, used_by: use } = row;
   return {
-    ...withoutHands,
-    ...(JSON.parse(row.facts) as Partial<ApprovalFacts> & Omit<ApprovalFacts, 'involved'>),
+    ...factsIn(row.facts),
     id: row.id,
     subject: row.subject,
     status: row.status,
@@ -93,5 +92,14 @@ export function storedApproval(row: FactRow & Partial<ApprovalRow>): Approval {
     isUnannounced: row.unannounced === 1,
     isVoid: false,
     unrecorded: row.unrecorded,
+    lowest: row.lowest,
   };
+}
+
+function factsIn(text: string): ApprovalFacts {
+  const facts = JSON.parse(text) as Partial<ApprovalFacts> & Omit<ApprovalFacts, 'involved' | 'unknown'>;
+  const { principal, call, message, reason, client, task, batch, fingerprint, rules, ...others } = facts;
+  const { involved = [], bodyDigest, proof, decisions, ...unknown } = others;
+  const asked = { principal, call, message, reason, client, task, batch, fingerprint, rules, involved };
+  return { ...asked, bodyDigest, proof, decisions, ...(Object.keys(unknown).length > 0 && { unknown }) };
 }

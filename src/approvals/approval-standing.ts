@@ -4,6 +4,7 @@ import type { Principal } from '#access/principal.ts';
 import { type ApprovalRule, isApprover } from '#access/rights/approval-options.ts';
 import type { ProvenFact } from '#audit/audit-entry.ts';
 import type { Clock } from '#base/clock.ts';
+import { refuseNewerRow } from '#database/row-version.ts';
 import { type Approval, type ApprovalDecision, type ApprovalTerms, batchHolds, hasAllGrants, statusAt } from './approval.ts';
 import { type ProvenState, provenState } from './approval-facts.ts';
 import { isFreeOfHand, peopleOf } from './approval-people.ts';
@@ -41,9 +42,10 @@ export interface Standing {
 
 /**
  * What the approval is worth at this moment. The audit log decides what is over, and not the store alone. Undefined: it is void, so the call
- * has to be asked for again.
+ * has to be asked for again. Rejects with `newer-version-needed`.
  */
 export async function standingOf(approval: Approval, people: PeopleNow, needs: StandingNeeds): Promise<Standing | undefined> {
+  refuseNewerRow('The approval', approval.lowest);
   if (approval.isVoid) return undefined;
   // Another gateway, or another request, may have changed it a moment ago.
   await needs.store.record(approval);

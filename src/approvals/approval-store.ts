@@ -3,6 +3,7 @@ import type { ApprovalFact, ProvenFact } from '#audit/audit-entry.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
+import { mayActOn } from '#database/row-version.ts';
 import type { Tables } from '#database/tables/tables.ts';
 import type { ChangeRuns, RunsChange } from '#runs/journal/run-changes.ts';
 import { type Approval, type ApprovalDecision, batchHolds, type StoredPreview } from './approval.ts';
@@ -53,7 +54,7 @@ export interface ApprovalStore {
     filter: ApprovalFilter,
     page: { readonly limit: number; readonly after?: ApprovalPosition | undefined },
   ): Promise<readonly Approval[]>;
-  /** Open approvals in the order of their ids, from the one after `after` on. */
+  /** Open approvals that this version may act on, in the order of their ids, from the one after `after` on. */
   open(page: { readonly after: string; readonly limit: number }): Promise<readonly Approval[]>;
   /** The open approvals that these principals have asked for: how many, and the bytes of their bodies. */
   openOf(callers: readonly string[]): Promise<OpenApprovals>;
@@ -161,7 +162,7 @@ function readingOf({
         .execute();
     },
     async forget(before, limit) {
-      const over = sql`select id from approval where not (status in ('waiting', 'granted')) and changed_at < ${before} limit ${limit}`;
+      const over = sql`select id from approval where not (status in ('waiting', 'granted')) and changed_at < ${before} and ${mayActOn('approval')} limit ${limit}`;
       return await records.transaction().execute(async (transaction) => {
         const { rows } = await sql<{ readonly id: string }>`delete from approval where id in (${over}) returning id`.execute(
           transaction,
@@ -238,6 +239,7 @@ function usesOf(
         .selectFrom('approval')
         .select('id')
         .where('unannounced', '=', 1)
+        .where(mayActOn('approval'))
         .where('changed_at', '<', clock.now() - olderThan)
         .limit(100)
         .execute();

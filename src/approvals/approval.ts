@@ -37,6 +37,8 @@ export interface Approval extends ApprovalFacts {
   readonly isVoid: boolean;
   /** How often it changed since the audit log has all of its proofs. */
   readonly unrecorded: number;
+  /** The lowest version that may act on it (row-version.ts). Absent: every version. */
+  readonly lowest?: number | undefined;
 }
 
 /** What stays the same, except for the decisions. */
@@ -65,6 +67,8 @@ export interface ApprovalFacts {
   /** The MAC of all of the above, with the times. Undefined in an approval of an earlier version, which lets nothing leave. */
   readonly proof: string | undefined;
   readonly decisions: readonly ApprovalDecision[];
+  /** Members that only a newer version knows: kept as they are, and proven with the rest. */
+  readonly unknown?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Milliseconds for which the grant for a batch holds after its first use. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { NamedPrincipal } from '#access/people.ts';
 import type { Automation, LastSkip } from './automation.ts';
 
@@ -7,7 +8,8 @@ import type { Automation, LastSkip } from './automation.ts';
  */
 export interface AutomationPeople {
   /**
-   * By author field; `input` has who removed members of the input, or gave none. A field without an entry has no known author.
+   * By author field; `input` has who removed members of the input, or gave none. A field without an entry has no known author. Fields of a newer
+   * version are kept, and their authors count: the newer version finds by the digest whether an older one changed the value.
    */
   readonly fields: Readonly<Record<string, FieldPeople>>;
   /** Changed an author field last. */
@@ -30,6 +32,8 @@ interface FieldPeople {
   readonly authors: readonly NamedPrincipal[];
   /** Another person took the value over: they lend no rights, and still approve nothing. */
   readonly former: readonly NamedPrincipal[];
+  /** SHA-256 of the value that they decided, base64url. Absent: a gateway of before 0.2 wrote the field, or it is `input`. */
+  readonly digest?: string | undefined;
 }
 
 /** Such an automation does not run until a person takes it. */
@@ -48,14 +52,13 @@ export function peopleAfterWrite(write: PeopleWrite): AutomationPeople {
   const { people, current, next } = write;
   const by = named(write.by);
   const { fields, isChanged } = fieldsAfterWrite({ ...write, by });
-  const { owner, scheduler, resumer, isUnconfirmed } = people;
+  const { owner, scheduler } = people;
   const reschedules = scheduleText(current) !== scheduleText(next) || (isChanged && isScheduled(next));
   return {
+    ...people,
     fields,
     owner: isChanged ? by : owner,
-    isUnconfirmed,
     scheduler: reschedules ? by : scheduler,
-    resumer,
     pausedBy: pauserAfterWrite({ people, current, next, by }),
   };
 }
@@ -72,13 +75,15 @@ function fieldsAfterWrite({ people, current, next, by }: PeopleWrite): Pick<Auto
   const before: ReadonlyMap<string, string> = current === undefined ? new Map() : authorFields(current);
   const after = authorFields(next);
   const changed = [...after].filter(([field, text]) => before.get(field) !== text).map(([field]) => field);
-  const kept = Object.entries(people.fields).filter(([field]) => after.has(field) && !changed.includes(field));
+  const kept = Object.entries(people.fields).filter(
+    ([field]) => isUnknown(field) || (after.has(field) && !changed.includes(field)),
+  );
   const hasRemoved = [...before.keys()].some((field) => !after.has(field));
   const removers = removersAfter(people, { current, next, by, hasRemoved });
   return {
     fields: {
       ...Object.fromEntries(kept),
-      ...Object.fromEntries(changed.map((field) => [field, { authors: [by], former: [] }])),
+      ...Object.fromEntries(changed.map((field) => [field, { authors: [by], former: [], digest: digestOf(after.get(field)) }])),
       ...(removers !== undefined && { [inputField]: removers }),
     },
     isChanged: changed.length > 0 || hasRemoved,
@@ -109,7 +114,7 @@ export function peopleOfWriters(automation: Automation, writers: readonly NamedP
   const [last, ...others] = writers;
   if (last === undefined) return noPeople;
   const { fields, owner, scheduler } = peopleAfterWrite({ people: noPeople, current: undefined, next: automation, by: last });
-  const all = Object.keys(fields).map((field): [string, FieldPeople] => [field, { authors: writers, former: [] }]);
+  const all = Object.entries(fields).map(([field, by]): [string, FieldPeople] => [field, { ...by, authors: writers }]);
   return { fields: Object.fromEntries(all), owner, ...(others.length === 0 && { scheduler }) };
 }
 
@@ -139,22 +144,43 @@ export function peopleAfterTake(
   { automation, by }: { readonly automation: Automation; readonly by: NamedPrincipal },
 ): AutomationPeople {
   const taker = named(by);
+  const values = authorFields(automation);
   const take = (field: string): [string, FieldPeople] => {
-    const { authors = [], former = [] } = people.fields[field] ?? {};
-    return [field, { authors: [taker], former: distinct([...former, ...authors]).filter(({ id }) => id !== taker.id) }];
+    const { authors = [], former = [], ...kept } = people.fields[field] ?? {};
+    const digest = values.has(field) ? { digest: digestOf(values.get(field)) } : {};
+    const earlier = distinct([...former, ...authors]).filter(({ id }) => id !== taker.id);
+    return [field, { ...kept, ...digest, authors: [taker], former: earlier }];
   };
-  const names = [...authorFields(automation).keys(), ...(people.fields[inputField] === undefined ? [] : [inputField])];
+  const others = Object.keys(people.fields).filter((field) => field === inputField || isUnknown(field));
+  const names = [...values.keys(), ...others];
   return { ...people, fields: Object.fromEntries(names.map(take)), owner: taker, scheduler: taker };
 }
 
-/** Whose rights count, each once; undefined if the people of a field are not known. */
+/** Whose rights count, each once; undefined if the people of a field are not known, or decided another value. */
 export function authorsOf(people: AutomationPeople, automation: Automation): readonly NamedPrincipal[] | undefined {
-  const lists = [...authorFields(automation).keys()].map((name) => people.fields[name]?.authors);
-  const removers = people.fields[inputField]?.authors ?? [];
-  return lists.every((list) => list !== undefined) ? distinct([...lists.flat(), ...removers]) : undefined;
+  const lists = [...authorFields(automation)].map(([name, value]) => {
+    const { authors, digest } = people.fields[name] ?? {};
+    return digest === undefined || digest === digestOf(value) ? authors : undefined;
+  });
+  const others = Object.entries(people.fields).filter(([name]) => name === inputField || isUnknown(name));
+  const more = others.flatMap(([, { authors }]) => authors);
+  return lists.every((list) => list !== undefined) ? distinct([...lists.flat(), ...more]) : undefined;
+}
+
+function digestOf(value: string | undefined): string {
+  return createHash('sha256')
+    .update(value ?? '')
+    .digest('base64url');
 }
 
 const inputField = 'input';
+
+const known: ReadonlySet<string> = new Set(authorFields({ _id: '', name: '' }).keys());
+
+/** A field that only a newer version knows. */
+function isUnknown(field: string): boolean {
+  return field.split('/', 1)[0] !== inputField && !known.has(field);
+}
 
 /** Values as text. An absent list is an empty one. A removed member of the input has no field. */
 function authorFields({ data = {} }: Automation): ReadonlyMap<string, string> {

@@ -121,7 +121,8 @@ function documentOf({ principal, id, settled, stored }: Writing, now: number): A
   if (current !== undefined && change === 'none') return current;
   if (current !== undefined && change === 'run facts')
     return { ...withFactsOf(withAnchor(current, settled.data?.scheduleFrom), settled), lastModifiedBy };
-  return { ...settled, _id: id, lastModifiedBy, data: { ...settled.data, lastUpdated: new Date(now).toISOString() } };
+  const data = { ...settled.data, lastUpdated: new Date(now).toISOString() };
+  return { ...settled, _id: id, lastModifiedBy, data, unknown: current?.unknown };
 }
 
 function withAnchor({ data, ...rest }: Automation, scheduleFrom: string | undefined): Automation {
@@ -134,7 +135,7 @@ function withAnchor({ data, ...rest }: Automation, scheduleFrom: string | undefi
 function changeOf(current: Automation, settled: Settled): 'none' | 'run facts' | 'owned' {
   const text = ({ data, ...rest }: Settled): string => {
     const { lastUpdated: _last, ...owned }: AutomationData = data ?? {};
-    return taggedText({ ...rest, _id: current._id, data: owned });
+    return taggedText({ ...rest, _id: current._id, data: owned, unknown: current.unknown });
   };
   if (text(current) !== text(settled)) return 'owned';
   const isSame = runFields.every((field) => current[field] === settled[field]);

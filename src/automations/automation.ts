@@ -33,6 +33,14 @@ export interface Automation {
   readonly repeatInterval?: string;
   /** The ETag does not cover it. */
   readonly lastSkip?: LastSkip | undefined;
+  /** What only a newer version knows: a write keeps it, and the ETag covers it. No reply has it. */
+  readonly unknown?: UnknownMembers | undefined;
+}
+
+/** Members of a stored document, and of its `data`. */
+interface UnknownMembers {
+  readonly document?: Readonly<Record<string, unknown>>;
+  readonly data?: Readonly<Record<string, unknown>>;
 }
 
 export interface AutomationData {

@@ -47,6 +47,7 @@ export const errorCodes = {
   'no-dry-run': { status: 409, title: 'The orchestrator cannot show what the call would do' },
   'form-in-use': { status: 409, title: 'An automation names the form' },
   'reload-unavailable': { status: 409, title: 'There is no configuration to reload' },
+  'newer-version-needed': { status: 409, title: 'Only a newer gateway may change this' },
   'precondition-failed': { status: 412, title: 'A condition of the request does not hold' },
   'import-too-large': { status: 413, title: 'The import has too many documents' },
   'body-too-large': { status: 413, title: 'The request body is over the limit' },

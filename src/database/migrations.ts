@@ -37,6 +37,8 @@ import { longRollups } from './migrations/0081-long-rollups.ts';
 import { rollupsByKey } from './migrations/0082-rollups-by-key.ts';
 import { agentTasks } from './migrations/0085-agent-tasks.ts';
 import { storeRestores } from './migrations/0088-store-restores.ts';
+import { catalogueVersions } from './migrations/0089-catalogue-versions.ts';
+import { recordVersions } from './migrations/0090-record-versions.ts';
 
 /** Every migration, in order, of every part of the store. A published one never changes: add the next number. */
 export const migrations: readonly Migration[] = [
@@ -78,4 +80,6 @@ export const migrations: readonly Migration[] = [
   rollupsByKey,
   agentTasks,
   storeRestores,
+  catalogueVersions,
+  recordVersions,
 ];

@@ -2,6 +2,7 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import type { NamedPrincipal } from '#access/people.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import type { Database } from '#database/database.ts';
+import { everyVersion, refuseNewerRow } from '#database/row-version.ts';
 import { storeUnavailable } from '#database/store-failure.ts';
 import type { Tables } from '#database/tables/tables.ts';
 
@@ -18,6 +19,8 @@ export interface StoredForm extends ListedForm {
   readonly text: string;
   /** Undefined: an earlier gateway stored it, and the audit log does not have its writer. */
   readonly writer: NamedPrincipal | undefined;
+  /** The lowest version that may act on it (row-version.ts). Absent: every version. */
+  readonly lowest?: number | undefined;
 }
 
 interface FormChange {
@@ -48,6 +51,7 @@ export function createFormStore(database: Database, workflowsNaming: WorkflowsNa
   ): Promise<T> => {
     const current = await readOne(transaction, id);
     await judge({ current, workflows: await workflowsNaming(transaction, id) });
+    refuseNewerRow('The form', current?.lowest);
     return await work(current);
   };
   const change = <T>(
@@ -140,7 +144,7 @@ export async function settleForm(
 
 async function readOne(read: Kysely<Tables>, id: string): Promise<StoredForm | undefined> {
   const row = await read.selectFrom('form').selectAll().where('id', '=', bytesOf(id)).executeTakeFirst();
-  return row && { ...listedOf(row), text: textOf(row.document), writer: factsOf(row).writer ?? undefined };
+  return row && { ...listedOf(row), text: textOf(row.document), writer: factsOf(row).writer ?? undefined, lowest: row.lowest };
 }
 
 async function listForms(read: Kysely<Tables>, { limit, skip }: FormPage) {
@@ -168,10 +172,11 @@ function rowOf({ id, text, title, lastUpdated, lastModifiedBy, writer }: StoredF
     // JSON, since PostgreSQL takes neither U+0000 nor a lone surrogate in a text.
     facts: JSON.stringify({ title, lastModifiedBy, writer } satisfies FormFacts),
     changed_at: lastUpdated,
+    lowest: everyVersion,
   };
 }
 
-function listedOf({ id, facts, changed_at: lastUpdated }: Omit<Tables['form'], 'document'>): ListedForm {
+function listedOf({ id, facts, changed_at: lastUpdated }: Omit<Tables['form'], 'document' | 'lowest'>): ListedForm {
   const { title, lastModifiedBy } = factsOf({ facts });
   return { id: textOf(id), title, lastUpdated, lastModifiedBy };
 }

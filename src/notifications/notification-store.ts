@@ -2,6 +2,7 @@ import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Clock } from '#base/clock.ts';
 import type { Database } from '#database/database.ts';
 import { isOneOf } from '#database/json-rows.ts';
+import { mayActOn } from '#database/row-version.ts';
 import type { Tables } from '#database/tables/tables.ts';
 import { cutEvent } from '#runs/journal/events/cut-event.ts';
 import { unpackedEvents } from '#runs/journal/events/packed-events.ts';
@@ -97,13 +98,15 @@ export function createNotificationStore({
         const { now } = context;
         await sql`update notification_receiver set disabled_at = ${now} where id = ${receiver}`.execute(transaction);
         await sql`update notification set status = 'dropped', due_at = null, ended_at = ${now}
-          where receiver = ${receiver} and due_at is not null`.execute(transaction);
+          where receiver = ${receiver} and due_at is not null and ${mayActOn('notification')}`.execute(transaction);
       }),
     list: (filter, options) => listNotifications(context, filter, options),
     figures: (receivers) => figures(context, receivers),
     async forget({ before, limit }) {
       const { numAffectedRows = 0n } = await sql`delete from notification where number in
-        (select number from notification where created_at < ${before} order by created_at limit ${limit})`.execute(records);
+        (select number from notification where created_at < ${before} and ${mayActOn('notification')} order by created_at limit ${limit})`.execute(
+        records,
+      );
       return Number(numAffectedRows);
     },
   };
@@ -181,7 +184,7 @@ async function claim(
   { limit, lease }: { readonly limit: number; readonly lease: number },
 ): Promise<readonly ClaimedNotification[]> {
   if (limit === 0) return [];
-  const isDue = sql<boolean>`receiver = ${receiver} and due_at <= ${now}`;
+  const isDue = sql<boolean>`receiver = ${receiver} and due_at <= ${now} and ${mayActOn('notification')}`;
   const { rows: due } = await sql`select 1 from notification where ${isDue} limit 1`.execute(read);
   if (due.length === 0) return [];
   const locking = dialect === 'postgres' ? sql`for update skip locked` : sql``;

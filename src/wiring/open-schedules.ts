@@ -14,6 +14,7 @@ import type { Log } from '#base/log.ts';
 import { uuidVersion7 } from '#base/text/uuid.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
+import { refuseNewerRow } from '#database/row-version.ts';
 import type { RequireRoom } from '#database/sqlite/reserve.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { type AutomationRun, runOf } from '#runs/catalogue/run-starts.ts';
@@ -23,7 +24,7 @@ import type { ScheduledStart } from '#runs/schedules/decide-batch.ts';
 import type { ScheduleWatcher } from '#runs/schedules/decide-due.ts';
 import { createScheduler } from '#runs/schedules/scheduler.ts';
 import type { WorkflowLoader } from '#workflows/catalogue/workflow-loader.ts';
-import { reachedWorkflows } from '#workflows/catalogue/workflow-pins.ts';
+import { reachedWorkflows, refuseNewerDocuments } from '#workflows/catalogue/workflow-pins.ts';
 import type { WorkflowStore } from '#workflows/catalogue/workflow-store.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import type { Runs } from './open-runs.ts';
@@ -82,7 +83,9 @@ interface Occurrence {
 async function scheduledRun(occurrence: Occurrence, options: OpenSchedulesOptions): Promise<ScheduledStart> {
   const { automation } = occurrence;
   const { data } = automation;
-  const facts = await startFactsOf(occurrence, options.forms);
+  const { lowest, ...facts } = await startFactsOf(occurrence, options.forms);
+  // A gateway of the newer version begins the run: this one looks again later.
+  refuseNewerRow('The form of the automation', lowest);
   const principal = await schedulerNow(facts.people.scheduler, options.access);
   if ('refused' in principal) return principal;
   const found = await scheduledWorkflow(automation, options);
@@ -100,6 +103,7 @@ export async function scheduledWorkflow(
   const id = automation.data?.workflowId;
   const documents =
     id === undefined ? undefined : await reachedWorkflows(workflowStore, { id, version: automation.data?.workflowVersion });
+  refuseNewerDocuments(documents ?? []);
   const loaded = documents && (await loader.load(documents[0].pin));
   return documents && loaded && { documents, workflow: loaded.workflow };
 }

@@ -346,7 +346,7 @@ export type ApprovalItem = {
 };
 
 export type ApprovalObstacle = {
-    code: 'over' | 'decided' | 'caller' | 'involved' | 'same-person' | 'not-approver';
+    code: 'newer-version' | 'over' | 'decided' | 'caller' | 'involved' | 'same-person' | 'not-approver';
     /**
      * The reason as a sentence.
      */
@@ -1412,7 +1412,7 @@ export type Problem = {
     /**
      * One of a closed list, for programs.
      */
-    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'identity-unmapped' | 'approval-required' | 'approval-mismatch' | 'secret-altered' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'task-not-found' | 'form-not-found' | 'approval-not-found' | 'body-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-has-parent' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'version-superseded' | 'delegation-lost' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'precondition-failed' | 'import-too-large' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'quota-reached' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'credentials-refused' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
+    code: 'malformed-request' | 'invalid-json' | 'invalid-request' | 'workflow-invalid' | 'form-invalid' | 'unauthenticated' | 'forbidden' | 'cross-site' | 'destination-denied' | 'path-denied' | 'identity-unmapped' | 'approval-required' | 'approval-mismatch' | 'secret-altered' | 'not-found' | 'adapter-not-found' | 'automation-not-found' | 'workflow-not-found' | 'run-not-found' | 'task-not-found' | 'form-not-found' | 'approval-not-found' | 'body-not-found' | 'method-not-allowed' | 'request-timeout' | 'automation-exists' | 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'configuration-invalid' | 'idempotency-key-in-use' | 'reply-not-kept' | 'run-has-parent' | 'run-conflict' | 'workflow-exists' | 'workflow-in-use' | 'version-superseded' | 'delegation-lost' | 'no-dry-run' | 'form-in-use' | 'reload-unavailable' | 'newer-version-needed' | 'precondition-failed' | 'import-too-large' | 'body-too-large' | 'unsupported-media-type' | 'idempotency-key-reused' | 'quota-reached' | 'too-many-requests' | 'login-throttled' | 'headers-too-large' | 'internal-error' | 'upstream-error' | 'upstream-dns-failed' | 'upstream-connect-failed' | 'upstream-tls-failed' | 'upstream-closed' | 'upstream-protocol-error' | 'response-too-large' | 'too-many-redirects' | 'redirect-refused' | 'stream-refused' | 'outcome-unknown' | 'adapter-busy' | 'adapter-unavailable' | 'credentials-refused' | 'overloaded' | 'audit-unavailable' | 'issuer-unavailable' | 'store-unavailable' | 'upstream-timeout';
     /**
      * Identifies the request in the gateway’s log, as `X-Request-Id` does.
      */
@@ -2439,11 +2439,11 @@ export type RestCallErrors = {
         code: 'request-timeout';
     };
     /**
-     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired. `idempotency-key-in-use`: The call of this Idempotency-Key is under way. `reply-not-kept`: The reply of this Idempotency-Key was not kept. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
+     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired. `idempotency-key-in-use`: The call of this Idempotency-Key is under way. `reply-not-kept`: The reply of this Idempotency-Key was not kept. `newer-version-needed`: Only a newer gateway may change this. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
      */
     409: Problem & {
         status: 409;
-        code: 'approval-used' | 'approval-rejected' | 'approval-expired' | 'idempotency-key-in-use' | 'reply-not-kept' | 'outcome-unknown';
+        code: 'approval-used' | 'approval-rejected' | 'approval-expired' | 'idempotency-key-in-use' | 'reply-not-kept' | 'newer-version-needed' | 'outcome-unknown';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -2615,11 +2615,11 @@ export type RestActionErrors = {
         code: 'request-timeout';
     };
     /**
-     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired. `idempotency-key-in-use`: The call of this Idempotency-Key is under way. `reply-not-kept`: The reply of this Idempotency-Key was not kept. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
+     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired. `idempotency-key-in-use`: The call of this Idempotency-Key is under way. `reply-not-kept`: The reply of this Idempotency-Key was not kept. `newer-version-needed`: Only a newer gateway may change this. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
      */
     409: Problem & {
         status: 409;
-        code: 'approval-used' | 'approval-rejected' | 'approval-expired' | 'idempotency-key-in-use' | 'reply-not-kept' | 'outcome-unknown';
+        code: 'approval-used' | 'approval-rejected' | 'approval-expired' | 'idempotency-key-in-use' | 'reply-not-kept' | 'newer-version-needed' | 'outcome-unknown';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -2775,11 +2775,11 @@ export type RestQueryErrors = {
         code: 'request-timeout';
     };
     /**
-     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired.
+     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'approval-used' | 'approval-rejected' | 'approval-expired';
+        code: 'approval-used' | 'approval-rejected' | 'approval-expired' | 'newer-version-needed';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -2944,11 +2944,11 @@ export type RestRequestErrors = {
         code: 'request-timeout';
     };
     /**
-     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired. `idempotency-key-in-use`: The call of this Idempotency-Key is under way. `reply-not-kept`: The reply of this Idempotency-Key was not kept. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
+     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired. `idempotency-key-in-use`: The call of this Idempotency-Key is under way. `reply-not-kept`: The reply of this Idempotency-Key was not kept. `newer-version-needed`: Only a newer gateway may change this. `outcome-unknown`: The call left and was not answered: it may or may not have happened.
      */
     409: Problem & {
         status: 409;
-        code: 'approval-used' | 'approval-rejected' | 'approval-expired' | 'idempotency-key-in-use' | 'reply-not-kept' | 'outcome-unknown';
+        code: 'approval-used' | 'approval-rejected' | 'approval-expired' | 'idempotency-key-in-use' | 'reply-not-kept' | 'newer-version-needed' | 'outcome-unknown';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -3712,6 +3712,13 @@ export type DeleteAutomationErrors = {
         code: 'request-timeout';
     };
     /**
+     * `newer-version-needed`: Only a newer gateway may change this.
+     */
+    409: Problem & {
+        status: 409;
+        code: 'newer-version-needed';
+    };
+    /**
      * `precondition-failed`: A condition of the request does not hold.
      */
     412: Problem & {
@@ -3960,11 +3967,11 @@ export type PatchAutomationErrors = {
         code: 'request-timeout';
     };
     /**
-     * `automation-exists`: Another automation has this name.
+     * `automation-exists`: Another automation has this name. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'automation-exists';
+        code: 'automation-exists' | 'newer-version-needed';
     };
     /**
      * `precondition-failed`: A condition of the request does not hold.
@@ -4098,11 +4105,11 @@ export type ReplaceAutomationErrors = {
         code: 'request-timeout';
     };
     /**
-     * `automation-exists`: Another automation has this name.
+     * `automation-exists`: Another automation has this name. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'automation-exists';
+        code: 'automation-exists' | 'newer-version-needed';
     };
     /**
      * `precondition-failed`: A condition of the request does not hold.
@@ -4236,6 +4243,13 @@ export type TakeAutomationErrors = {
         code: 'request-timeout';
     };
     /**
+     * `newer-version-needed`: Only a newer gateway may change this.
+     */
+    409: Problem & {
+        status: 409;
+        code: 'newer-version-needed';
+    };
+    /**
      * `precondition-failed`: A condition of the request does not hold.
      */
     412: Problem & {
@@ -4343,11 +4357,11 @@ export type ImportAutomationsErrors = {
         code: 'request-timeout';
     };
     /**
-     * `automation-exists`: Another automation has this name. `workflow-exists`: This version of the workflow has other content.
+     * `automation-exists`: Another automation has this name. `workflow-exists`: This version of the workflow has other content. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'automation-exists' | 'workflow-exists';
+        code: 'automation-exists' | 'workflow-exists' | 'newer-version-needed';
     };
     /**
      * `import-too-large`: The import has too many documents. `body-too-large`: The request body is over the limit.
@@ -5120,11 +5134,11 @@ export type DeleteWorkflowErrors = {
         code: 'request-timeout';
     };
     /**
-     * `workflow-not-found`: There is no such workflow. `workflow-in-use`: The workflow is in use.
+     * `workflow-not-found`: There is no such workflow. `workflow-in-use`: The workflow is in use. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'workflow-not-found' | 'workflow-in-use';
+        code: 'workflow-not-found' | 'workflow-in-use' | 'newer-version-needed';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -5370,11 +5384,11 @@ export type TakeWorkflowErrors = {
         code: 'request-timeout';
     };
     /**
-     * `workflow-not-found`: There is no such workflow.
+     * `workflow-not-found`: There is no such workflow. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'workflow-not-found';
+        code: 'workflow-not-found' | 'newer-version-needed';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -5694,11 +5708,11 @@ export type DeleteFormErrors = {
         code: 'request-timeout';
     };
     /**
-     * `form-in-use`: An automation names the form.
+     * `form-in-use`: An automation names the form. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'form-in-use';
+        code: 'form-in-use' | 'newer-version-needed';
     };
     /**
      * `precondition-failed`: A condition of the request does not hold.
@@ -5940,6 +5954,13 @@ export type PutFormErrors = {
     408: Problem & {
         status: 408;
         code: 'request-timeout';
+    };
+    /**
+     * `newer-version-needed`: Only a newer gateway may change this.
+     */
+    409: Problem & {
+        status: 409;
+        code: 'newer-version-needed';
     };
     /**
      * `precondition-failed`: A condition of the request does not hold.
@@ -7018,11 +7039,11 @@ export type RunAutomationErrors = {
         code: 'request-timeout';
     };
     /**
-     * `workflow-not-found`: There is no such workflow. `delegation-lost`: Somebody who answers for the run may not make its calls any more.
+     * `workflow-not-found`: There is no such workflow. `delegation-lost`: Somebody who answers for the run may not make its calls any more. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'workflow-not-found' | 'delegation-lost';
+        code: 'workflow-not-found' | 'delegation-lost' | 'newer-version-needed';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -7148,11 +7169,11 @@ export type CancelRunErrors = {
         code: 'request-timeout';
     };
     /**
-     * `run-conflict`: The state of the run does not allow this.
+     * `run-conflict`: The state of the run does not allow this. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'run-conflict';
+        code: 'run-conflict' | 'newer-version-needed';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -7264,11 +7285,11 @@ export type SuspendRunErrors = {
         code: 'request-timeout';
     };
     /**
-     * `run-conflict`: The state of the run does not allow this.
+     * `run-conflict`: The state of the run does not allow this. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'run-conflict';
+        code: 'run-conflict' | 'newer-version-needed';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -7380,11 +7401,11 @@ export type ResumeRunErrors = {
         code: 'request-timeout';
     };
     /**
-     * `run-conflict`: The state of the run does not allow this.
+     * `run-conflict`: The state of the run does not allow this. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'run-conflict';
+        code: 'run-conflict' | 'newer-version-needed';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -7503,11 +7524,11 @@ export type DecideRunErrors = {
         code: 'request-timeout';
     };
     /**
-     * `run-conflict`: The state of the run does not allow this.
+     * `run-conflict`: The state of the run does not allow this. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'run-conflict';
+        code: 'run-conflict' | 'newer-version-needed';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -7630,11 +7651,11 @@ export type RerunRunErrors = {
         code: 'request-timeout';
     };
     /**
-     * `workflow-not-found`: There is no such workflow. `run-has-parent`: The run belongs to another run. `run-conflict`: The state of the run does not allow this. `version-superseded`: A new run would take another version of the workflow. `delegation-lost`: Somebody who answers for the run may not make its calls any more.
+     * `workflow-not-found`: There is no such workflow. `run-has-parent`: The run belongs to another run. `run-conflict`: The state of the run does not allow this. `version-superseded`: A new run would take another version of the workflow. `delegation-lost`: Somebody who answers for the run may not make its calls any more. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'workflow-not-found' | 'run-has-parent' | 'run-conflict' | 'version-superseded' | 'delegation-lost';
+        code: 'workflow-not-found' | 'run-has-parent' | 'run-conflict' | 'version-superseded' | 'delegation-lost' | 'newer-version-needed';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -8381,11 +8402,11 @@ export type GrantApprovalErrors = {
         code: 'request-timeout';
     };
     /**
-     * `approval-granted`: The approval has all of its grants. `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired.
+     * `approval-granted`: The approval has all of its grants. `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired';
+        code: 'approval-granted' | 'approval-used' | 'approval-rejected' | 'approval-expired' | 'newer-version-needed';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -8504,11 +8525,11 @@ export type RejectApprovalErrors = {
         code: 'request-timeout';
     };
     /**
-     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired.
+     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'approval-used' | 'approval-rejected' | 'approval-expired';
+        code: 'approval-used' | 'approval-rejected' | 'approval-expired' | 'newer-version-needed';
     };
     /**
      * `body-too-large`: The request body is over the limit.
@@ -8632,11 +8653,11 @@ export type PreviewApprovalErrors = {
         code: 'request-timeout';
     };
     /**
-     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired.
+     * `approval-used`: The approval has been used. `approval-rejected`: The approval was rejected. `approval-expired`: The approval has expired. `newer-version-needed`: Only a newer gateway may change this.
      */
     409: Problem & {
         status: 409;
-        code: 'approval-used' | 'approval-rejected' | 'approval-expired';
+        code: 'approval-used' | 'approval-rejected' | 'approval-expired' | 'newer-version-needed';
     };
     /**
      * `body-too-large`: The request body is over the limit.

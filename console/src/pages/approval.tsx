@@ -109,6 +109,7 @@ const obstacles: Readonly<Record<NonNullable<Approval['whyNot']>['code'], string
   involved: 'You are involved.',
   'same-person': 'You are the same person as one of those involved.',
   'not-approver': 'You are not one of its approvers.',
+  'newer-version': 'Only a newer gateway understands it.',
 };
 
 function MayDecide({ approval: { mayDecide, whyNot } }: { readonly approval: Approval }): JSX.Element {

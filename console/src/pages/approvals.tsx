@@ -98,6 +98,7 @@ const short: Readonly<Record<NonNullable<Approval['whyNot']>['code'], string>> =
   involved: 'are involved',
   'same-person': 'are involved',
   'not-approver': 'are no approver',
+  'newer-version': 'need a newer gateway',
 };
 
 function youText({ status, mayDecide, whyNot }: Approval): string {

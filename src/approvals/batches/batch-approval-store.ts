@@ -1,5 +1,6 @@
 import { type SqlBool, sql, type Transaction } from 'kysely';
 import type { Database } from '#database/database.ts';
+import { mayActOn } from '#database/row-version.ts';
 import type { Tables } from '#database/tables/tables.ts';
 import type { RunsChange } from '#runs/journal/run-changes.ts';
 
@@ -49,6 +50,7 @@ export async function useForItemIn(
     .select('id')
     .where('id', '=', approval)
     .where('status', '=', 'granted')
+    .where(mayActOn('approval'))
     .where(sql<SqlBool>`coalesce(holds_until, expires_at) > ${now}`);
   const there = await (dialect === 'postgres' ? granted.forShare() : granted).executeTakeFirst();
   if (there === undefined) return false;
@@ -101,7 +103,7 @@ export async function endUsedIn(
   const ended = sql`exists (select 1 from run where run.id = approval.run and run.ended_at is not null)`;
   const { rows } = await sql<{ readonly id: string }>`update approval
     set status = 'used', used_by = ${useOfBatch}, changed_at = ${at}, unannounced = 1, unrecorded = unrecorded + 1
-    where id in (select id from approval where holds_until is not null and status in ('waiting', 'granted')
+    where id in (select id from approval where ${mayActOn('approval')} and holds_until is not null and status in ('waiting', 'granted')
       and (holds_until <= ${at} or ${ended} or ${batchEnded}) order by id limit ${limit} ${locking})
     returning id`.execute(transaction);
   return { result: rows.map(({ id }) => id) };

@@ -1,5 +1,6 @@
 import { type Kysely, type SqlBool, sql } from 'kysely';
 import type { Database } from '#database/database.ts';
+import { mayActOn } from '#database/row-version.ts';
 import type { Tables } from '#database/tables/tables.ts';
 import type { DueAutomation, DueAutomations } from '../timing/schedule.ts';
 import { documentRows } from './automation-list-store.ts';
@@ -15,6 +16,7 @@ export function createDueAutomations({ query, read }: Pick<Database, 'query' | '
         .select(['number', 'next_run_at_key'])
         .where('next_run_at_key', 'is not', null)
         .where('held', '=', 0)
+        .where(mayActOn('automation'))
         .where(hasWorkflow)
         .orderBy('next_run_at_key')
         .limit(limit + 1)
@@ -40,6 +42,7 @@ export function createDueAutomations({ query, read }: Pick<Database, 'query' | '
             .set({ next_run_at_key: keyOfTime(next), ...(skip !== undefined && { last_skip: skipText(skip) }) })
             .where('id', '=', key)
             .where('next_run_at_key', '=', keyOfTime(automation.nextRunAt))
+            .where(mayActOn('automation'))
             .executeTakeFirstOrThrow();
           moved += Number(numUpdatedRows);
         }
@@ -56,6 +59,7 @@ async function dueAmong(read: Kysely<Tables>, numbers: readonly number[], now: n
     .select(['id', 'next_run_given_key'])
     .where('automation.number', 'in', numbers)
     .where('held', '=', 0)
+    .where(mayActOn('automation'))
     .execute();
   const found = rows.map((row) => {
     const automation = automationOf(row);

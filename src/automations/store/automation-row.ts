@@ -1,3 +1,4 @@
+import { everyVersion } from '#database/row-version.ts';
 import type { Tables } from '#database/tables/tables.ts';
 import { parseExact } from '#json/parse-json.ts';
 import { type Automation, type AutomationData, type LastSkip, type TextField, textFields, textOf } from '../automation.ts';
@@ -46,6 +47,7 @@ export function rowOf(
     last_skip: skipText(automation.lastSkip),
     description_start: isCut ? description.slice(0, descriptionStart) : description,
     description_key: isCut ? description : null,
+    lowest: everyVersion,
   };
 }
 
@@ -76,7 +78,7 @@ export function automationOf({
   schedule_from: scheduleFrom,
   last_skip: skip,
 }: DocumentRow): Automation {
-  const owned = parseDocument(document);
+  const owned = withUnknown(parseDocument(document));
   const automation = {
     ...owned,
     ...(scheduleFrom !== null && { data: { ...owned.data, scheduleFrom } }),
@@ -109,26 +111,20 @@ export function parseDocument(text: string): Automation {
 }
 
 /** The fields in one order, no white space: the same document gives the same text. */
-export function documentText({
-  _id,
-  name,
-  data,
-  lastModifiedBy,
-  lastRunAt,
-  nextRunAt,
-  repeatInterval,
-  lastSkip,
-}: Automation): string {
-  return JSON.stringify({
-    _id,
-    name,
-    data: data && dataInOrder(data),
-    lastModifiedBy,
-    lastRunAt,
-    nextRunAt,
-    repeatInterval,
-    lastSkip,
-  } satisfies Record<keyof Automation, unknown>);
+export function documentText(automation: Automation): string {
+  return textWith(automation, undefined);
+}
+
+/** Unknown members come last, as the newer version has to write them: so both versions compute the same text. */
+function textWith(automation: Automation, unknown: Automation['unknown']): string {
+  const members = membersInOrder(automation);
+  const data = members.data && { ...members.data, ...unknown?.data };
+  return JSON.stringify({ ...members, data, ...unknown?.document });
+}
+
+function membersInOrder({ _id, name, data, lastModifiedBy, lastRunAt, nextRunAt, repeatInterval, lastSkip }: Automation) {
+  const members = { _id, name, data: data && dataInOrder(data), lastModifiedBy, lastRunAt, nextRunAt, repeatInterval, lastSkip };
+  return members satisfies Record<Exclude<keyof Automation, 'unknown'>, unknown>;
 }
 
 function dataInOrder(data: AutomationData): object {
@@ -150,16 +146,32 @@ function dataInOrder(data: AutomationData): object {
   } satisfies Record<keyof AutomationData, unknown>;
 }
 
+const known = {
+  document: new Set(Object.keys(membersInOrder({ _id: '', name: '' }))),
+  data: new Set(Object.keys(dataInOrder({}))),
+};
+
+/** Sets apart the members that this version does not know. */
+function withUnknown(stored: Automation): Automation {
+  const others = (members: object, names: ReadonlySet<string>) =>
+    Object.entries(members).filter(([member]) => !names.has(member));
+  const [document, data] = [others(stored, known.document), others(stored.data ?? {}, known.data)];
+  if (document.length === 0 && data.length === 0) return stored;
+  const dropped = Object.fromEntries(data.map(([member]) => [member, undefined]));
+  const unknown = { document: Object.fromEntries(document), data: Object.fromEntries(data) };
+  return { ...stored, ...(stored.data && { data: { ...stored.data, ...dropped } }), unknown };
+}
+
 /** For `automation_text`: without the members that have columns of their own. */
 export function ownedText(automation: Automation): string {
-  return documentText(owned(automation));
+  return textWith(owned(automation), automation.unknown);
 }
 
 /** What the ETag covers: what people wrote, without the names of the people. */
 export function taggedText(automation: Automation): string {
   const { data, lastModifiedBy: _by, ...rest } = owned(automation);
-  const isEmpty = data === undefined || Object.values(data).every((value) => value === undefined);
-  return documentText({ ...rest, ...(!isEmpty && { data }) });
+  const isEmpty = Object.values({ ...data, ...automation.unknown?.data }).every((value) => value === undefined);
+  return textWith({ ...rest, ...(!isEmpty && { data: data ?? {} }) }, automation.unknown);
 }
 
 function owned({ lastRunAt: _last, nextRunAt: _next, lastSkip: _skip, data, ...rest }: Automation): Automation {

@@ -3,6 +3,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import { randomHex } from '#base/text/random-hex.ts';
 import type { Database } from '#database/database.ts';
+import { refuseNewerRow } from '#database/row-version.ts';
 import { storeUnavailable } from '#database/store-failure.ts';
 import type { Tables } from '#database/tables/tables.ts';
 import { type Automation, readersOf } from '../automation.ts';
@@ -20,6 +21,8 @@ export interface StoredAutomation {
   /** The `nextRunAt` that the owner wrote last. */
   readonly givenNext: string | undefined;
   readonly people: AutomationPeople;
+  /** The lowest version that may act on it (row-version.ts). */
+  readonly lowest: number;
 }
 
 interface InsertedFacts {
@@ -46,7 +49,7 @@ const listingsAtOnce = 2;
 const listingWait = 10_000;
 /** Milliseconds, as for a SQLite connection and for a lock of PostgreSQL. */
 const changeWait = 10_000;
-/** Nineteen columns each; SQLite takes 32,766 parameters in a statement. */
+/** Twenty columns each; SQLite takes 32,766 parameters in a statement. */
 const insertedAtOnce = 50;
 /** Matches of a search that are fetched and sorted; only tests pass another number. */
 const maxSorted = 5_000;
@@ -135,10 +138,14 @@ async function readOne(read: Kysely<Tables>, id: string): Promise<StoredAutomati
 }
 
 async function readAll(read: Kysely<Tables>, ids: readonly string[]): Promise<ReadonlyMap<string, StoredAutomation>> {
-  const rows = await documentRows(read).select('next_run_given_key').where('automation.id', 'in', ids.map(exactKey)).execute();
+  const rows = await documentRows(read)
+    .select(['next_run_given_key', 'lowest'])
+    .where('automation.id', 'in', ids.map(exactKey))
+    .execute();
   const all = rows.map((row): StoredAutomation => {
-    const { next_run_given_key: given, people } = row;
-    return { automation: automationOf(row), givenNext: given === null ? undefined : timeOf(given), people: storedPeople(people) };
+    const { next_run_given_key: given, people, lowest } = row;
+    const givenNext = given === null ? undefined : timeOf(given);
+    return { automation: automationOf(row), givenNext, people: storedPeople(people), lowest };
   });
   return new Map(all.map((stored) => [stored.automation._id, stored]));
 }
@@ -178,11 +185,13 @@ function createWriter(transaction: Transaction<Tables>) {
     },
     /** To be called with each change. */
     note: (entries: readonly NewHistoryEntry[]) => addHistory(transaction, entries),
-    /** Answers their count. */
+    /** Answers their count. Rejects with `newer-version-needed` where one of them needs a newer version. */
     async remove(ids: readonly string[]): Promise<number> {
       let removed = 0n;
       for (let start = 0; start < ids.length; start += insertedAtOnce) {
         const keys = ids.slice(start, start + insertedAtOnce).map(exactKey);
+        const found = transaction.selectFrom('automation').select(({ fn }) => fn.max('lowest').as('lowest'));
+        refuseNewerRow('The automation', (await found.where('id', 'in', keys).executeTakeFirst())?.lowest ?? undefined);
         const { numDeletedRows } = await transaction.deleteFrom('automation').where('id', 'in', keys).executeTakeFirstOrThrow();
         removed += numDeletedRows;
       }

@@ -216,6 +216,7 @@ const refusing: ReadonlySet<ErrorCode> = new Set([
   'forbidden',
   'form-invalid',
   'invalid-request',
+  'newer-version-needed',
   'workflow-exists',
   'workflow-invalid',
 ]);

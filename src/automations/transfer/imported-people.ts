@@ -9,6 +9,7 @@ interface JudgedLine {
   readonly people: AutomationPeople;
   readonly lastModifiedBy: string | undefined;
   readonly lastSkip: LastSkip | undefined;
+  readonly unknown: Automation['unknown'];
   /** False: the store has the same document. */
   readonly isChanged: boolean;
 }
@@ -31,17 +32,19 @@ export function createImportedPeople(writer: AutomationWriter, importer: NamedPr
     of: ({ _id }: Automation): AutomationPeople => judged.get(_id)?.people ?? noPeople,
     isChanged: ({ _id }: Automation): boolean => judged.get(_id)?.isChanged ?? true,
     withModifier({ lastModifiedBy: _by, ...automation }: Automation): Automation {
-      const { lastModifiedBy, lastSkip } = judged.get(automation._id) ?? {};
-      return { ...automation, lastSkip, ...(lastModifiedBy !== undefined && { lastModifiedBy }) };
+      const { lastModifiedBy, lastSkip, unknown } = judged.get(automation._id) ?? {};
+      return { ...automation, lastSkip, unknown, ...(lastModifiedBy !== undefined && { lastModifiedBy }) };
     },
   };
 }
 
 /** A line that changes nothing keeps the people. */
-function judgeLine(next: Automation, stored: StoredAutomation | undefined, importer: NamedPrincipal): JudgedLine {
+function judgeLine(given: Automation, stored: StoredAutomation | undefined, importer: NamedPrincipal): JudgedLine {
   const { automation: current, people = noPeople } = stored ?? {};
+  const unknown = current?.unknown;
+  const next = { ...given, unknown };
   const isChanged = current === undefined || comparable(current) !== comparable(next);
-  const kept = { lastModifiedBy: current?.lastModifiedBy, lastSkip: keptSkip(current, next), isChanged };
+  const kept = { lastModifiedBy: current?.lastModifiedBy, lastSkip: keptSkip(current, next), unknown, isChanged };
   if (!isChanged) return { people, ...kept };
   const written = peopleAfterWrite({ people, current, next, by: importer });
   return { ...kept, people: { ...written, isUnconfirmed: undefined }, lastModifiedBy: modifierName(importer.username) };

@@ -25,4 +25,6 @@ interface AgentTaskTable {
   readonly changed_at: number;
   /** A gateway works on it until then. */
   readonly leased_until: number;
+  /** The lowest version that may act on it (row-version.ts). */
+  readonly lowest: number;
 }

@@ -36,6 +36,8 @@ interface ApprovalTable {
   readonly batch: string | null;
   /** For a batch, after its first use: in place of `expires_at`. */
   readonly holds_until: number | null;
+  /** The lowest version that may act on it (row-version.ts). */
+  readonly lowest: number;
 }
 
 /** A task that waits for the approval of a batch. */

@@ -34,6 +34,8 @@ interface NotificationTable {
   /** Of the last attempt: the status of the receiver, or the code of the error. */
   readonly last_status: number | null;
   readonly last_code: string | null;
+  /** The lowest version that may act on it (row-version.ts). */
+  readonly lowest: number;
 }
 
 /** What all gateways on the store have said of an adapter instance last. */

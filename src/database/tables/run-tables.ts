@@ -65,6 +65,8 @@ interface RunTable {
   readonly rest_taken_by: string | null;
   /** 1: it is in a batch, and waits for a decision about a call. */
   readonly is_undecided: number;
+  /** The lowest version that may act on it (row-version.ts). */
+  readonly lowest: number;
 }
 
 /**
@@ -89,6 +91,8 @@ interface RunClaimTable {
   readonly person: string;
   /** 1: it is in a batch, and comes after what its person began by hand. */
   readonly in_batch: number;
+  /** The lowest version that may act on it (row-version.ts). */
+  readonly lowest: number;
 }
 
 /** JSON texts. */

@@ -114,6 +114,8 @@ interface AutomationTable {
   readonly held: number;
   /** JSON text: `LastSkip`. */
   readonly last_skip: string | null;
+  /** The lowest version that may act on it (row-version.ts). */
+  readonly lowest: number;
 }
 
 interface AutomationTextTable {
@@ -176,6 +178,8 @@ interface WorkflowTable {
   readonly digest: string;
   /** JSON list of who stored it. Null: a row of an earlier gateway, and no gateway has looked for them yet. */
   readonly storers: string | null;
+  /** The lowest version that may act on it (row-version.ts). */
+  readonly lowest: number;
 }
 
 /** A version that was deleted: other bytes cannot take its place. */
@@ -194,6 +198,8 @@ interface FormTable {
   /** JSON text: its title, and who changed it last. */
   readonly facts: string;
   readonly changed_at: number;
+  /** The lowest version that may act on it (row-version.ts). */
+  readonly lowest: number;
 }
 
 /** One row, number 1. */

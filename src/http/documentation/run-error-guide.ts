@@ -38,6 +38,11 @@ export const runErrorGuide = {
     remedy:
       '`detail` names the person. Give the role back, or let somebody who may write the workflow take it; then start again, or resume the run.',
   },
+  'newer-version-needed': {
+    meaning:
+      'A newer version of the gateway wrote what the request is about, with a feature that this gateway does not understand. Reading works; nothing was changed.',
+    remedy: 'Send the request to a gateway of the version that `detail` names. The operator finishes the upgrade, or repeats it.',
+  },
   'run-has-parent': {
     meaning:
       'A task of another run began this run. What comes before the task, such as an approval, belongs to it. No run was started.',

@@ -276,7 +276,7 @@ const decided = {
   reply: { description: 'The approval after the decision.', schema: approvalSchema },
 } as const;
 
-const ended = ['approval-not-found', 'approval-used', 'approval-rejected', 'approval-expired'] as const;
+const ended = ['approval-not-found', 'approval-used', 'approval-rejected', 'approval-expired', 'newer-version-needed'] as const;
 const decisionExample = { path: { id: exampleApproval.id }, request: { reason: 'Checked with the change board.' } };
 
 const grantApproval = route('POST /approvals/:id/grant', {

@@ -137,7 +137,7 @@ const importAutomations = route('POST /automation_catalog/import', {
     description: 'How many documents were imported, and how many of them replaced another.',
     schema: namedObject('ImportResult', { imported: Type.Integer({ minimum: 0 }), replaced: Type.Integer({ minimum: 0 }) }),
   },
-  errors: ['workflow-invalid', 'automation-exists', 'workflow-exists', 'import-too-large'],
+  errors: ['workflow-invalid', 'automation-exists', 'workflow-exists', 'newer-version-needed', 'import-too-large'],
   example: { request: line, reply: { imported: 1, replaced: 0 } },
 });
 

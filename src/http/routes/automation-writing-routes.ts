@@ -162,7 +162,7 @@ const replaceAutomation = route('PUT /automation_catalog/automations/:id', {
   summary: 'Replace an automation',
   description: 'The body is the whole automation: a missing field is removed.',
   body: given,
-  errors: ['workflow-invalid', 'automation-not-found', 'automation-exists', 'precondition-failed'],
+  errors: ['workflow-invalid', 'automation-not-found', 'automation-exists', 'newer-version-needed', 'precondition-failed'],
   example: {
     path: { id: example._id },
     request: { name: 'Backup of core routers', repeatInterval: '1 day' },
@@ -185,7 +185,14 @@ const patchAutomation = route('PATCH /automation_catalog/automations/:id', {
       return { problems: [...patchProblems(body), ...problems], judged: value };
     },
   }),
-  errors: ['workflow-invalid', 'forbidden', 'automation-not-found', 'automation-exists', 'precondition-failed'],
+  errors: [
+    'workflow-invalid',
+    'forbidden',
+    'automation-not-found',
+    'automation-exists',
+    'newer-version-needed',
+    'precondition-failed',
+  ],
   example: { path: { id: example._id }, request: { repeatInterval: '1 day', nextRunAt: null }, reply: example },
 });
 
@@ -194,7 +201,7 @@ const deleteAutomation = route('DELETE /automation_catalog/automations/:id', {
   operationId: 'deleteAutomation',
   summary: 'Delete an automation',
   reply: { status: 204, description: 'The automation is deleted.' },
-  errors: ['automation-not-found', 'precondition-failed'],
+  errors: ['automation-not-found', 'newer-version-needed', 'precondition-failed'],
   example: { path: { id: example._id } },
 });
 
@@ -204,7 +211,7 @@ const takeAutomation = route('POST /automation_catalog/automations/:id/take', {
   summary: 'Take over an automation',
   description:
     'Makes the caller the author of all that the automation says, and its scheduler. The automation stays as it is. The caller needs the right to write its workflow. Who wrote a value before still approves no call of its runs.',
-  errors: ['workflow-invalid', 'automation-not-found', 'precondition-failed'],
+  errors: ['workflow-invalid', 'automation-not-found', 'newer-version-needed', 'precondition-failed'],
   example: {
     path: { id: example._id },
     reply: { ...example, data: { ...example.data, owner: 'admin', scheduledBy: 'admin' } },

@@ -134,7 +134,7 @@ const putForm = route('PUT /automation_catalog/forms/:id', {
   otherReplies: [
     { status: 201, description: 'The form is new.', sameBody: true, headers: { ...headers, ...locationDocs('the form') } },
   ],
-  errors: ['form-invalid', 'precondition-failed'],
+  errors: ['form-invalid', 'newer-version-needed', 'precondition-failed'],
   example: { path: { id: 'vlan' }, request: example, reply: example },
 });
 
@@ -147,6 +147,6 @@ const deleteForm = route('DELETE /automation_catalog/forms/:id', {
   params,
   requestHeaders,
   reply: { status: 204, description: 'The form is deleted.' },
-  errors: ['form-not-found', 'form-in-use', 'precondition-failed'],
+  errors: ['form-not-found', 'form-in-use', 'newer-version-needed', 'precondition-failed'],
   example: { path: { id: 'vlan' } },
 });

@@ -255,7 +255,7 @@ const deleteWorkflow = route('DELETE /automation_catalog/workflows/:id', {
   params,
   query: { version: textParameter('The version to delete; without it all are deleted.'), tombstone },
   reply: { status: 204, description: 'The workflow is deleted.' },
-  errors: ['workflow-not-found', 'workflow-in-use'],
+  errors: ['workflow-not-found', 'workflow-in-use', 'newer-version-needed'],
   example: { path: { id: exampleName.id } },
 });
 
@@ -272,7 +272,7 @@ const takeWorkflow = route('POST /automation_catalog/workflows/:id/take', {
     description: 'The versions that the caller took.',
     schema: namedObject('TakenWorkflow', { id: text, versions: Type.Array(text) }),
   },
-  errors: ['workflow-invalid', 'workflow-not-found'],
+  errors: ['workflow-invalid', 'workflow-not-found', 'newer-version-needed'],
   example: { path: { id: exampleName.id }, reply: { id: exampleName.id, versions: [exampleName.version] } },
 });
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Principal } from '#access/principal.ts';
 import type { AuditFacts } from '#audit/audit-entry.ts';
 import type { Database } from '#database/database.ts';
+import { everyVersion, mayActOn } from '#database/row-version.ts';
 import type { Tables } from '#database/tables/tables.ts';
 import type { ToolArguments } from '../tool-arguments.ts';
 import type { ToolResult } from '../tool-result.ts';
@@ -21,9 +22,11 @@ export interface WaitingCall {
   readonly result: ToolResult | undefined;
   readonly createdAt: number;
   readonly changedAt: number;
+  /** The lowest version that may act on it (row-version.ts). */
+  readonly lowest: number;
 }
 
-type NewWaitingCall = Omit<WaitingCall, 'status' | 'result' | 'changedAt'>;
+type NewWaitingCall = Omit<WaitingCall, 'status' | 'result' | 'changedAt' | 'lowest'>;
 
 type Store = Pick<Database, 'read' | 'records'>;
 
@@ -45,17 +48,19 @@ function createReading({ read, records }: Store) {
       const row = await read.selectFrom('agent_task').selectAll().where('id', '=', id).executeTakeFirst();
       return row && callOf(row);
     },
-    /** All that work, in the order of their ids. */
+    /** All that work and need no newer version, in the order of their ids. */
     async working(after: string, limit: number): Promise<readonly WaitingCaller[]> {
       const working = read
         .selectFrom('agent_task')
         .select(['id', 'principal', 'token', 'approval'])
-        .where('status', '=', 'working');
+        .where('status', '=', 'working')
+        .where(mayActOn('agent_task'));
       const rows = await working.where('id', '>', after).orderBy('id').limit(limit).execute();
       return rows.map(waiterOf);
     },
     async forget(before: number): Promise<void> {
-      await records.deleteFrom('agent_task').where('status', '<>', 'working').where('changed_at', '<', before).execute();
+      const ended = records.deleteFrom('agent_task').where('status', '<>', 'working').where('changed_at', '<', before);
+      await ended.where(mayActOn('agent_task')).execute();
     },
   };
 }
@@ -67,7 +72,7 @@ function createTaking({ read, records }: Store) {
       .set({ leased_until: until })
       .where('id', '=', id)
       .where('status', '=', 'working');
-    const row = await free.where('leased_until', '<', now).returningAll().executeTakeFirst();
+    const row = await free.where('leased_until', '<', now).where(mayActOn('agent_task')).returningAll().executeTakeFirst();
     return row && callOf(row);
   };
   return {
@@ -75,7 +80,7 @@ function createTaking({ read, records }: Store) {
     async take({ limit, ...times }: Record<'now' | 'until' | 'limit', number>): Promise<readonly WaitingCall[]> {
       const { now } = times;
       const { rows } = await sql<{ readonly id: string }>`select id from agent_task
-        where status = 'working' and leased_until < ${now} and not exists (select 1 from approval
+        where status = 'working' and leased_until < ${now} and ${mayActOn('agent_task')} and not exists (select 1 from approval
           where approval.id = agent_task.approval and approval.status = 'waiting' and approval.expires_at > ${now})
         limit ${limit}`.execute(read);
       const taken = await Promise.all(rows.map(({ id }) => takeOne(id, times)));
@@ -85,7 +90,7 @@ function createTaking({ read, records }: Store) {
     async lease(ids: readonly string[], until: number): Promise<void> {
       if (ids.length === 0) return;
       const kept = records.updateTable('agent_task').set({ leased_until: until }).where('id', 'in', ids);
-      await kept.where('status', '=', 'working').execute();
+      await kept.where('status', '=', 'working').where(mayActOn('agent_task')).execute();
     },
   };
 }
@@ -94,7 +99,7 @@ function createEnding({ records }: Store) {
   /** Changes a task that works. False: it has ended. */
   const change = async (id: string, set: Partial<Tables['agent_task']>, freeAt = Number.MAX_SAFE_INTEGER): Promise<boolean> => {
     const working = records.updateTable('agent_task').set(set).where('id', '=', id).where('status', '=', 'working');
-    const changed = await working.where('leased_until', '<', freeAt).returning('id').execute();
+    const changed = await working.where('leased_until', '<', freeAt).where(mayActOn('agent_task')).returning('id').execute();
     return changed.length > 0;
   };
   return {
@@ -133,6 +138,7 @@ function rowOf({ id, principal, token, tool, given, client, approval, createdAt 
     created_at: createdAt,
     changed_at: createdAt,
     leased_until: 0,
+    lowest: everyVersion,
   };
 }
 
@@ -146,5 +152,6 @@ function callOf(row: Tables['agent_task']): WaitingCall {
     result: row.result === null ? undefined : (JSON.parse(row.result) as ToolResult),
     createdAt: row.created_at,
     changedAt: row.changed_at,
+    lowest: row.lowest,
   };
 }

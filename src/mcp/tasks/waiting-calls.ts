@@ -4,6 +4,7 @@ import type { ErrorCode } from '#base/error-codes.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { every } from '#base/timing/every.ts';
 import { continueTrace } from '#base/trace-context.ts';
+import { refuseNewerRow } from '#database/row-version.ts';
 import type { AgentNeeds } from '../agent-needs.ts';
 import type { ToolRequest } from '../agent-request.ts';
 import type { Entering } from '../call-entrance.ts';
@@ -60,6 +61,8 @@ const later: ReadonlySet<ErrorCode> = new Set([
   'too-many-requests',
   'idempotency-key-in-use',
   'overloaded',
+  // Of the approval: a newer gateway makes the call.
+  'newer-version-needed',
 ]);
 
 export function createWaitingCalls(needs: WaitingNeeds): WaitingCalls {
@@ -104,6 +107,7 @@ export function createWaitingCalls(needs: WaitingNeeds): WaitingCalls {
     async cancel(id, principal) {
       const found = await own(id, principal);
       if (found === undefined) return false;
+      refuseNewerRow('The task', found.lowest);
       if (await store.cancel(id, clock.now())) await needs.endApproval(found.approval);
       return true;
     },

@@ -1,4 +1,5 @@
 import type { Principal } from '#access/principal.ts';
+import { refuseNewerRow } from '#database/row-version.ts';
 import { maxItems } from '#workflows/workflow.ts';
 import type { ItemStatus, StoredBatch, StoredItem } from '../journal/batches/batch-records.ts';
 import type { StoredRunSummary } from '../journal/run-queries.ts';
@@ -119,6 +120,7 @@ async function callsIn(items: readonly StoredItem[], needs: RunCatalogueNeeds): 
 async function undecidedIn(id: string, needs: RunCatalogueNeeds): Promise<readonly Omit<UndecidedRun, 'index'>[]> {
   const run = await needs.store.summary(id);
   if (run === undefined) throw runNotFound();
+  refuseNewerRow('A run of these items', run.lowest);
   const own = await undecidedOf(needs, run);
   const inside = await Promise.all((await needs.store.children(id)).map((child) => undecidedIn(child, needs)));
   return [...(own.length > 0 ? [{ run, undecided: own }] : []), ...inside.flat()];

@@ -1,6 +1,7 @@
 import type { Automation } from '#automations/automation.ts';
 import { mayRun, type RunningOperation } from '#automations/automation-access.ts';
 import { GatewayError } from '#base/gateway-error.ts';
+import { refuseNewerRow } from '#database/row-version.ts';
 import type { StoredRunSummary } from '../journal/run-queries.ts';
 import { shownRun } from '../task-data/data-mask.ts';
 import { type RunReading, seesRun } from './run-access.ts';
@@ -35,9 +36,13 @@ export function createRunFinder({ store, people, rights, automation: find }: Fin
     async changeable(request, operation) {
       const { run, automation } = await visible(request, operation, 'readRun', 'listRuns');
       const { principal } = request;
-      if (principal.roles.includes('admin')) return { run, automation };
-      if (automation !== undefined && mayRun(rights, { principal, operation, workflow: run.workflow }, automation))
+      const may =
+        principal.roles.includes('admin') ||
+        (automation !== undefined && mayRun(rights, { principal, operation, workflow: run.workflow }, automation));
+      if (may) {
+        refuseNewerRow('The run', run.lowest);
         return { run, automation };
+      }
       throw operation === 'decideRun'
         ? new GatewayError('forbidden', 'A decision about a call needs the role admin, or a right to decide (decideRun).')
         : notYours();

@@ -74,6 +74,8 @@ export interface FoundAutomation {
   readonly people: PeopleOfRun;
   /** See `NewRun`. */
   readonly passwordFields: readonly string[];
+  /** The lowest version that may run it, by the automation and its form. Absent: every version. */
+  readonly lowest?: number | undefined;
 }
 
 export interface RunCatalogueNeeds {

@@ -5,10 +5,11 @@ import { mayRead, mayRun, namedWorkflow, seesByRole } from '#automations/automat
 import { isId } from '#automations/automation-document.ts';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 import { uuidVersion7 } from '#base/text/uuid.ts';
+import { refuseNewerRow } from '#database/row-version.ts';
 import { invalidRequest } from '#json/forms/problem-list.ts';
 import { pointerTo } from '#json/json-pointer.ts';
 import { maskedMember } from '#json/mask-members.ts';
-import type { ReachedWorkflow } from '#workflows/catalogue/workflow-pins.ts';
+import { type ReachedWorkflow, refuseNewerDocuments } from '#workflows/catalogue/workflow-pins.ts';
 import type { StoredRunSummary } from '../journal/run-queries.ts';
 import type { NewRun, StartedBy, StoredRun } from '../journal/run-records.ts';
 import { involvedAtStart } from '../people/run-people.ts';
@@ -70,6 +71,8 @@ async function findRepeatable(
   if (parent !== undefined) throw hasParent(parent.run);
   if (found.automation.data?.workflowId !== workflow)
     throw runConflict(`The automation of this run no longer names the workflow ${workflow}.`);
+  refuseNewerRow('The run', run.lowest);
+  refuseNewerRow('The automation, or its form,', found.lowest);
   return { run, found };
 }
 
@@ -81,7 +84,10 @@ async function findRunnable(
   if (found !== undefined) {
     const { automation } = found;
     const asked = { principal, operation: 'runAutomation', workflow: namedWorkflow(automation) } as const;
-    if (mayRun(rights, asked, automation)) return found;
+    if (mayRun(rights, asked, automation)) {
+      refuseNewerRow('The automation, or its form,', found.lowest);
+      return found;
+    }
     if (seesByRole(principal, automation) || mayRead(rights, principal, 'readAutomation', automation)) throw notYours();
   }
   throw new GatewayError('automation-not-found', 'There is no automation with this _id, or none that you may see.');
@@ -209,6 +215,7 @@ async function judgeStart(
   needs: RunCatalogueNeeds,
 ): Promise<AutomationRun['documents']> {
   const documents = await needs.reached({ id: workflow, version });
+  refuseNewerDocuments(documents ?? []);
   const pin = documents?.[0].pin;
   const loaded = pin && (await needs.workflow(pin));
   if (documents === undefined || loaded === undefined) throw withoutWorkflow(workflow, version);
@@ -237,7 +244,7 @@ function invalidInput(errors: readonly RequestProblem[]): GatewayError {
   return new GatewayError('invalid-request', detail, { errors });
 }
 
-export interface AutomationRun extends Omit<FoundAutomation, 'input'> {
+export interface AutomationRun extends Omit<FoundAutomation, 'input' | 'lowest'> {
   readonly id: string;
   readonly principal: Principal;
   readonly startedBy: StartedBy;

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import { isOneOf } from '#database/json-rows.ts';
+import { mayActOn } from '#database/row-version.ts';
 import { storeUnavailable } from '#database/store-failure.ts';
 import type { Tables } from '#database/tables/tables.ts';
 import type { ClaimedRun } from './run-records.ts';
@@ -37,6 +38,10 @@ export interface Renewed {
   readonly waiting: ReadonlySet<string>;
 }
 
+/** Neither the run nor an approval that it waits for needs a newer version. */
+const mayClaim = sql<SqlBool>`(${mayActOn('run_claim')} and not exists (select 1 from approval
+  where approval.lowest > 0 and not ${mayActOn('approval')} and approval.run = run_claim.run))`;
+
 interface Claim {
   readonly run: string;
   readonly fence: number;
@@ -55,7 +60,7 @@ function fenceStep(): number {
  * Claims runs that are due: no one holds them, or the lease of their holder has ended. A run that its owner takes again, since it did not learn
  * of the claim, counts no death. Persons take turns: the fewer runs of a person the owner
  * holds, the sooner comes its next one. The longest due run of a person is the first. Two claims at the same time never get the same run. SQLite has
- * one writer, and on PostgreSQL each passes over the rows that another one has locked.
+ * one writer, and on PostgreSQL each passes over the rows that another one has locked. A run that needs a newer version is left to its gateways.
  */
 export async function claimRuns(context: RunStoreContext, options: ClaimOptions): Promise<readonly ClaimedRun[]> {
   const {
@@ -69,7 +74,8 @@ export async function claimRuns(context: RunStoreContext, options: ClaimOptions)
   return records.transaction().execute(async (transaction) => {
     const locking = dialect === 'postgres' ? sql`order by run for update skip locked` : sql``;
     const { rows } = await sql<Claim>`
-      with due as (select run from run_claim where due_at <= ${now()} and ${isOneOf(dialect, 'run', chosen)} ${locking})
+      with due as (select run from run_claim where due_at <= ${now()} and ${isOneOf(dialect, 'run', chosen)}
+        and ${mayClaim} ${locking})
       update run_claim set owner = ${owner}, fence = fence + ${fenceStep()}, listens = 0, due_at = ${now()} + ${lease},
         scanned = case when owner is null then scanned else 0 end,
         deaths = case when owner is null or owner = ${owner} then deaths else deaths + 1 end
@@ -88,7 +94,7 @@ async function chosenRuns(
   const held = (person: string): number => places?.held.get(person) ?? 0;
   const roomOf = (person: string): number => Math.min(limit, (places?.most ?? Infinity) - held(person));
   const persons = (await duePersons(read, now())).filter((person) => roomOf(person) > 0);
-  const free = sql<boolean>`not (${isOneOf(dialect, 'run', except)}) ${others ? sql`` : mine(owner)}`;
+  const free = sql<boolean>`not (${isOneOf(dialect, 'run', except)}) and ${mayClaim} ${others ? sql`` : mine(owner)}`;
   const found: { readonly run: string; readonly turn: number; readonly due: number }[] = [];
   for (const person of persons) {
     const room = roomOf(person);
@@ -215,6 +221,7 @@ export async function nextWake(
     .selectFrom('run_claim')
     .select('due_at')
     .where('due_at', 'is not', null)
+    .where(mayClaim)
     .where(sql<boolean>`not (${isOneOf(dialect, 'run', except)}) ${owner === undefined ? sql`` : mine(owner)}`)
     .where(sql<boolean>`not (${isOneOf(dialect, 'person', full)})`)
     .orderBy('due_at')

@@ -1,11 +1,11 @@
 import { sql, type Transaction } from 'kysely';
 import type { Tables } from '#database/tables/tables.ts';
 import type { NewRun, StoredRun } from './run-records.ts';
-import { createdRun, digestOf, rowOfRun } from './run-row.ts';
+import { createdRun, digestOf, lowestOf, rowOfRun } from './run-row.ts';
 import type { RunStoreContext } from './run-store-context.ts';
 import { lossOf } from './store-loss-store.ts';
 
-/** Eighteen columns each: well below the 32,766 parameters that SQLite takes in a statement. */
+/** Nineteen columns each: well below the 32,766 parameters that SQLite takes in a statement. */
 const runsAtOnce = 500;
 
 /**
@@ -50,6 +50,7 @@ export async function createRunsIn(
           listens: 0,
           scanned: 0,
           deaths: 0,
+          lowest: lowestOf(run),
         })),
       )
       .execute();

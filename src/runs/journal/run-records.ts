@@ -81,6 +81,8 @@ export interface StoredRun extends NewRun {
   readonly output: string | undefined;
   readonly error: TaskError | undefined;
   readonly notStored?: NotStored | undefined;
+  /** The lowest version that may act on it (row-version.ts). Absent: every version. */
+  readonly lowest?: number | undefined;
 }
 
 /** Tasks of a run beyond the limit of its timeline, and their events. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { termOf } from '#audit/search/audit-terms.ts';
 import { isOneOf } from '#database/json-rows.ts';
+import { mayActOn } from '#database/row-version.ts';
 import type { RunStoreContext } from './run-store-context.ts';
 
 export interface ForgetOptions {
@@ -41,11 +42,13 @@ export async function forgetRuns(
   const deletedRuns = await records.transaction().execute(async (transaction) => {
     const { rows } = await sql<{ readonly id: string; readonly changed: number | boolean }>`select id,
       exists (select 1 from audit_term where term = ${changeTerm} || id) as changed from run
-      where ended_at < ${before} and is_stripped = 0 order by ended_at limit ${limit} ${skipping}`.execute(transaction);
+      where ended_at < ${before} and is_stripped = 0 and ${mayActOn('run')} order by ended_at limit ${limit} ${skipping}`.execute(
+      transaction,
+    );
     const changed = rows.filter((row) => Boolean(row.changed)).map(({ id }) => id);
     // The oldest alone are looked at: the audit log deletes the oldest records first.
     const unrecorded = await sql<{ readonly id: string }>`select id from (select id from run where is_stripped = 1
-      order by ended_at limit ${limit} ${skipping}) as oldest
+      and ${mayActOn('run')} order by ended_at limit ${limit} ${skipping}) as oldest
       where not exists (select 1 from audit_term where term = ${changeTerm} || id)`.execute(transaction);
     const ids = [...rows, ...unrecorded.rows].map(({ id }) => id);
     if (ids.length === 0) return 0;

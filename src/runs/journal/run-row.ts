@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { InvolvedPrincipal, NamedPrincipal } from '#access/people.ts';
 import { defined } from '#base/text/defined.ts';
+import { everyVersion } from '#database/row-version.ts';
 import type { Tables } from '#database/tables/tables.ts';
 import type { SuspensionReason } from '../interpreter/state/run-events.ts';
 import type { RunStatus } from '../interpreter/state/run-state.ts';
@@ -89,7 +90,13 @@ export function rowOfRun(run: NewRun, createdAt: number): Tables['run'] {
     in_batch: item?.run ?? null,
     is_undecided: 0,
     rest_taken_by: null,
+    lowest: lowestOf(run),
   };
+}
+
+/** A run needs the version that its documents need. */
+export function lowestOf({ pins = [] }: Pick<NewRun, 'pins'>): number {
+  return Math.max(everyVersion, ...pins.map(({ lowest = everyVersion }) => lowest));
 }
 
 /** The run as the store has it after its creation. */
@@ -110,6 +117,7 @@ export const summaryColumns = [
   'error',
   'suspended_by',
   'not_stored',
+  'lowest',
 ] as const satisfies readonly (keyof Tables['run'])[];
 
 export function summaryOf(row: Pick<Tables['run'], (typeof summaryColumns)[number]>): StoredRunSummary {
@@ -136,6 +144,7 @@ export function summaryOf(row: Pick<Tables['run'], (typeof summaryColumns)[numbe
     startedAt: row.started_at ?? undefined,
     endedAt: row.ended_at ?? undefined,
     error: row.error === null ? undefined : (JSON.parse(row.error) as TaskError),
+    ...(row.lowest !== everyVersion && { lowest: row.lowest }),
     ...(row.not_stored !== null && { notStored: JSON.parse(row.not_stored) as NotStored }),
     ...defined({ owner, notBefore, passwordFields, item, around, repeats, entrance }),
   };

@@ -9,6 +9,7 @@ import { systemCode } from '#base/system-code.ts';
 import type { AdapterConfig, Config } from '#config/config.ts';
 import type { Finding } from '#config/finding.ts';
 import { openDatabase } from '#database/database.ts';
+import { newerRows } from '#database/newer-rows.ts';
 import { checkFiles, storeClock } from '#database/store-check.ts';
 import { filesOf } from '#database/store-part.ts';
 import { type ConnectStep, createConnector } from '#outbound/dialling/connector.ts';
@@ -90,12 +91,18 @@ async function* examineOpened(store: Config['store']): AsyncGenerator<Finding, v
       await database.ping();
       yield ok('store', store.kind === 'sqlite' ? store.file : 'PostgreSQL answers, with the tables of this version');
       yield examineClock(store.kind, await storeClock(database));
+      yield examineRows(await newerRows(database.read));
     } finally {
       await database.close();
     }
   } catch (error) {
     yield problem('store', messageOf(error));
   }
+}
+
+function examineRows(newer: string | undefined): Finding {
+  if (newer === undefined) return ok('rows', 'this version works on every row of the store');
+  return warning('rows', `some wait for a newer version of the gateway (${newer}); start one next to this one, or upgrade`);
 }
 
 function examineClock(kind: Config['store']['kind'], theirs: number | undefined): Finding {

@@ -10,6 +10,7 @@ import { StoreSteadiness } from '#base/store-steadiness.ts';
 import type { Config } from '#config/config.ts';
 import type { StoredConfig } from '#config/load-config.ts';
 import { type Database, openDatabase } from '#database/database.ts';
+import { watchNewerRows } from '#database/newer-rows.ts';
 import { type FreeSpace, watchFreeSpace } from '#database/sqlite/free-space.ts';
 import { freeEarlierHolders, openInTime, requireStoreLock } from '#database/start-wait.ts';
 import { isStoreAway } from '#database/store-failure.ts';
@@ -49,6 +50,7 @@ export async function openStore(
   const freeSpace = started.adopt(await watchFreeSpace(config.store, log), (watched) => watched.close());
   // Starts the reading thread while the audit log starts. A failure is ignored here: the next read reports it.
   database.ping().catch(() => {});
+  started.adopt(await watchNewerRows(database.read, log), (watched) => watched.stop());
   const maxCallDuration = createMaxCallDuration(config);
   const steady = new StoreSteadiness(clock, database);
   const losses = createStoreLosses({ config, database, clock, log });

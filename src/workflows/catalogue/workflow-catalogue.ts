@@ -4,6 +4,7 @@ import type { Rights } from '#access/rights/rights.ts';
 import type { Clock } from '#base/clock.ts';
 import { errorCodes } from '#base/error-codes.ts';
 import { GatewayError, type RequestProblem } from '#base/gateway-error.ts';
+import { refuseNewerRow } from '#database/row-version.ts';
 import type { DocumentProblem } from '#yaml/document-reading.ts';
 import type { ReadingThreads, WorkflowJudgement } from '../reading-threads.ts';
 import { nestedBatches } from './nested-batches.ts';
@@ -155,6 +156,7 @@ function createTakings({
     const [first] = found;
     if (first === undefined || !rights.permits(principal, operation, first.id)) throw notFound();
     for (const each of found) refuseMissingRights(await writing.missingFor(principal, each));
+    for (const { version, lowest } of found) refuseNewerRow(`The version ${version}`, lowest);
   };
   return {
     remove: ({ principal, ...name }) =>

@@ -1,4 +1,5 @@
 import { defined } from '#base/text/defined.ts';
+import { refuseNewerRow } from '#database/row-version.ts';
 import type { Storer } from './workflow-row.ts';
 import type { WorkflowName, WorkflowStore, WorkflowVersion } from './workflow-store.ts';
 
@@ -12,6 +13,8 @@ export interface WorkflowPin {
   readonly isLatest?: true | undefined;
   /** When the run began. */
   readonly storers: readonly Storer[];
+  /** As of the workflow. */
+  readonly lowest?: number | undefined;
 }
 
 export interface ReachedWorkflow {
@@ -49,6 +52,11 @@ export async function reachedWorkflows(
   return first && [first, ...others];
 }
 
+/** Throws 409 where a run of the documents needs a newer version. Call it before one of them is read. */
+export function refuseNewerDocuments(documents: readonly ReachedWorkflow[]): void {
+  for (const { pin } of documents) refuseNewerRow(`The workflow ${pin.id} ${pin.version}`, pin.lowest);
+}
+
 interface Reaching {
   readonly version: WorkflowVersion;
   readonly isLatest: boolean;
@@ -83,8 +91,8 @@ function rememberFound(store: Pick<WorkflowStore, 'find'>): WorkflowStore['find'
   };
 }
 
-function pinOf({ id, version, digest, storers }: WorkflowVersion, isLatest: boolean): WorkflowPin {
-  return { id, version, digest, storers, ...(isLatest && { isLatest }) };
+function pinOf({ id, version, digest, storers, lowest }: WorkflowVersion, isLatest: boolean): WorkflowPin {
+  return { id, version, digest, storers, ...defined({ lowest }), ...(isLatest && { isLatest }) };
 }
 
 /** `version`: as the task names it. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { NamedPrincipal } from '#access/people.ts';
+import { everyVersion } from '#database/row-version.ts';
 import type { Tables } from '#database/tables/tables.ts';
 import type { WorkflowFacts } from '../reading-threads.ts';
 import { versionKey } from './version-key.ts';
@@ -16,16 +17,18 @@ export interface StoredWorkflow extends WorkflowFacts {
   readonly createdBy: string;
   /** Where none lends, the storer is unknown or was not looked for yet. */
   readonly storers: readonly Storer[];
+  /** The lowest version that may act on it (row-version.ts). Absent: every version. */
+  readonly lowest?: number | undefined;
 }
 
 export type WorkflowCalls = Omit<WorkflowFacts, 'definition'>;
 
-export type WorkflowVersion = WorkflowCalls & Pick<StoredWorkflow, 'digest' | 'storers'>;
+export type WorkflowVersion = WorkflowCalls & Pick<StoredWorkflow, 'digest' | 'storers' | 'lowest'>;
 
 export const storedBytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 export const storedText = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
-export const versionColumns = ['id', 'version', 'facts', 'created_at', 'created_by', 'digest', 'storers'] as const;
+export const versionColumns = ['id', 'version', 'facts', 'created_at', 'created_by', 'digest', 'storers', 'lowest'] as const;
 
 export type VersionRow = Pick<Tables['workflow'], (typeof versionColumns)[number]>;
 
@@ -54,6 +57,7 @@ export function workflowRow({
     created_by: createdBy,
     digest,
     storers: JSON.stringify(storers),
+    lowest: everyVersion,
   } satisfies Tables['workflow'];
 }
 
@@ -64,13 +68,14 @@ export function workflowIn(row: Tables['workflow']): StoredWorkflow {
 
 type StoredFacts = Omit<WorkflowFacts, 'id' | 'version' | 'definition'>;
 
-export function versionOf({ id, version, facts, digest, storers }: VersionRow): WorkflowVersion {
+export function versionOf({ id, version, facts, digest, storers, lowest }: VersionRow): WorkflowVersion {
   return {
     id: storedText(id),
     version: storedText(version),
     ...(JSON.parse(facts) as StoredFacts),
     digest,
     storers: readStorers(storers),
+    ...(lowest !== everyVersion && { lowest }),
   };
 }
 

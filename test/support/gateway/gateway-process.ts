@@ -19,9 +19,12 @@ interface RunningProcess extends RunningGateway<NodeJS.Signals> {
 }
 
 /** Runs the executable as a process of its own. `openFiles` is `ulimit -n`. */
-export function serveAsProcess({ directory, configFile, environment }: Served, openFiles: number | undefined): RunningProcess {
+export function serveAsProcess(
+  { directory, configFile, environment, program = executable }: Served,
+  openFiles: number | undefined,
+): RunningProcess {
   const limited = openFiles === undefined ? '' : `ulimit -n ${openFiles} && `;
-  const child = spawn('sh', ['-c', `${limited}exec "$@"`, 'sh', process.execPath, executable, 'serve', '--config', configFile], {
+  const child = spawn('sh', ['-c', `${limited}exec "$@"`, 'sh', process.execPath, program, 'serve', '--config', configFile], {
     cwd: directory,
     env: childEnvironment(environment),
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -3,6 +3,8 @@ export interface Served {
   readonly directory: string;
   readonly configFile: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** The executable of another version. */
+  readonly program?: string | undefined;
 }
 
 /** A gateway, in this process or in a child. */

@@ -69,6 +69,8 @@ interface GatewayOptions {
 interface ProcessOptions extends GatewayOptions {
   /** `ulimit -n`. */
   readonly openFiles?: number;
+  /** The executable of another version (other-version.ts). */
+  readonly program?: string | undefined;
 }
 
 /**
@@ -87,8 +89,11 @@ export async function startGateway(owner: Owner, options: GatewayOptions = {}): 
  * As `startGateway`, but starts the executable. For tests that kill, pause or measure the process, see it end, or read all that it
  * writes. For variables and options that Node itself reads as well.
  */
-export function startGatewayProcess(owner: Owner, { openFiles, ...options }: ProcessOptions = {}): Promise<GatewayProcess> {
-  return launchProcess(owner, settle(options), openFiles);
+export function startGatewayProcess(
+  owner: Owner,
+  { openFiles, program, ...options }: ProcessOptions = {},
+): Promise<GatewayProcess> {
+  return launchProcess(owner, { ...settle(options), program }, openFiles);
 }
 
 function settle({ environment = {}, ...options }: GatewayOptions): Settled {

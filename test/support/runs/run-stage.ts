@@ -9,6 +9,8 @@ interface StageOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** `automations.tasks`. */
   readonly tasks?: number;
+  /** The executable of another version. */
+  readonly program?: string;
 }
 
 /** An upstream that counts, a gateway whose adapter `Far` it is, and an admin who starts runs there. */
@@ -25,12 +27,13 @@ export async function runStage(
 export function runGateway(
   owner: Owner,
   far: CountingUpstream,
-  { url, environment = {}, name = '', tasks }: StageOptions & { readonly name?: string } = {},
+  { url, environment = {}, name = '', tasks, program }: StageOptions & { readonly name?: string } = {},
 ): Promise<GatewayProcess> {
   return startGatewayProcess(owner, {
     config: { ...(url !== undefined && { store: { url } }), ...(tasks !== undefined && { automations: { tasks } }) },
     adapters: [{ name: 'Far', kind: 'rest', url: `${far.url}${name === '' ? '' : `/${name}`}`, concurrency: 64 }],
     environment,
+    program,
   });
 }
 

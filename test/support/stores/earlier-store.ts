@@ -76,7 +76,8 @@ function fillSqlite(file: string, dump: string): void {
   database.close();
 }
 
-async function fillPostgres({ url }: Extract<StoreOptions, { readonly kind: 'postgres' }>, dump: string): Promise<void> {
+/** A store with the statements of this dump. */
+export async function fillPostgres({ url }: Extract<StoreOptions, { readonly kind: 'postgres' }>, dump: string): Promise<void> {
   const client = new Client({ connectionString: url.reveal() });
   await client.connect();
   try {

@@ -127,6 +127,7 @@ const approvalErrors: readonly ErrorCode[] = [
   'approval-used',
   'approval-rejected',
   'approval-expired',
+  'newer-version-needed',
 ];
 const orchestratorErrors: readonly ErrorCode[] = [
   'path-denied',

@@ -26,7 +26,7 @@ export function memberText(spans: RouteRequest['spans'], pointer: string): strin
 export const replyComesAfterIt =
   'The reply comes once the run has taken the change, or after 5 seconds with the run as it is then; it takes the change later.';
 
-export const runChangeErrors = ['forbidden', 'run-not-found', 'run-conflict'] as const;
+export const runChangeErrors = ['forbidden', 'run-not-found', 'run-conflict', 'newer-version-needed'] as const;
 export const exampleRunPath = { id: exampleRun.id };
 export const runChange = {
   ...catalogueChange,

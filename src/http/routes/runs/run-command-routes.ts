@@ -140,6 +140,7 @@ const runAutomation = route('POST /automation_catalog/automations/:id/run', {
     'automation-not-found',
     'workflow-not-found',
     'delegation-lost',
+    'newer-version-needed',
     'idempotency-key-reused',
   ],
   example: { path: { id: exampleRun.automation }, request: { input: exampleRun.input }, reply: exampleStarted },
