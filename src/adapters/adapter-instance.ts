@@ -51,6 +51,8 @@ export interface AdapterInstance {
   isReadAction(path: string): boolean;
   /** The call leaves with a stamp. */
   stamps(call: ChangeCall): boolean;
+  /** Why the label of a call that gets no stamp is not taken. Continues a sentence on the call. */
+  labelRefusal(call: ChangeCall): string | undefined;
   /** Whether a node has the commit with this label. Never rejects. */
   findCommit(label: string): Promise<FoundCommit>;
   /** `path`: `params.path`. */
@@ -79,6 +81,8 @@ export function createAdapterInstance(options: {
   const usage = createUsage();
   // All nodes have the same path.
   const basePath = nodes[0] === undefined ? '' : new URL(nodes[0].url).pathname;
+
+  const wholly = (call: ChangeCall): ChangeCall => ({ ...call, path: `${basePath}/${call.path}` });
 
   const tryNodes = async (call: AdapterCall, route: NodeRoute, target: Target): Promise<AttemptResult> => {
     const first = route.begin(target);
@@ -116,7 +120,9 @@ export function createAdapterInstance(options: {
     nodes,
     standing: () => standingOf(nodes),
     isReadAction: (path) => matchesPaths(instance.readActions ?? kind.readActions, path),
-    stamps: (call) => instance.stamp === true && kind.stamps?.isChange(call) === true,
+    stamps: (call) => instance.stamp === true && kind.stamps?.isChange(wholly(call)) === true,
+    labelRefusal: (call) =>
+      instance.stamp === true && call.method !== 'GET' ? kind.stamps?.labelRefusal(wholly(call)) : undefined,
     async findCommit(label) {
       const answers = await Promise.all(nodes.map((node) => node.findCommit(label)));
       const known = answers.find((answer) => 'found' in answer && answer.found) ?? answers.find((answer) => 'unknown' in answer);
