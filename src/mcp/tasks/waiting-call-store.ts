@@ -13,17 +13,19 @@ export interface WaitingCall {
   readonly principal: Pick<Principal, 'id' | 'username'>;
   readonly token: string | undefined;
   readonly tool: string;
-  /** Undefined once it has ended. */
+  /** Undefined once it has ended, or its caller has taken it back. */
   readonly given: ToolArguments | undefined;
   readonly client: NonNullable<AuditFacts['client']>;
   readonly approval: string;
   readonly status: Tables['agent_task']['status'];
+  /** It works, and the call may have left. */
+  readonly hasBegun: boolean;
   readonly result: ToolResult | undefined;
   readonly createdAt: number;
   readonly changedAt: number;
 }
 
-type NewWaitingCall = Omit<WaitingCall, 'status' | 'result' | 'changedAt'>;
+type NewWaitingCall = Omit<WaitingCall, 'changedAt' | 'hasBegun' | 'result' | 'status'>;
 
 type Store = Pick<Database, 'read' | 'records'>;
 
@@ -81,29 +83,50 @@ function createTaking({ read, records }: Store) {
       const taken = await Promise.all(rows.map(({ id }) => takeOne(id, times)));
       return taken.filter((call) => call !== undefined);
     },
-    /** Keeps, or gives back, tasks that this gateway took. */
-    async lease(ids: readonly string[], until: number): Promise<void> {
-      if (ids.length === 0) return;
+    /** Keeps, or gives back, tasks that this gateway took. Answers those that their caller has taken back. */
+    async lease(ids: readonly string[], until: number): Promise<readonly string[]> {
+      if (ids.length === 0) return [];
       const kept = records.updateTable('agent_task').set({ leased_until: until }).where('id', 'in', ids);
-      await kept.where('status', '=', 'working').execute();
+      const rows = await kept.where('status', '=', 'working').returning(['id', 'arguments']).execute();
+      return rows.filter((row) => row.arguments === null).map(({ id }) => id);
     },
   };
 }
 
+/** In place of the result of a task that works: its call may have left. */
+const begun = '{"begun":true}';
+
 function createEnding({ records }: Store) {
+  const working = (id: string, set: Partial<Tables['agent_task']>) =>
+    records.updateTable('agent_task').set(set).where('id', '=', id).where('status', '=', 'working');
   /** Changes a task that works. False: it has ended. */
-  const change = async (id: string, set: Partial<Tables['agent_task']>, freeAt = Number.MAX_SAFE_INTEGER): Promise<boolean> => {
-    const working = records.updateTable('agent_task').set(set).where('id', '=', id).where('status', '=', 'working');
-    const changed = await working.where('leased_until', '<', freeAt).returning('id').execute();
-    return changed.length > 0;
-  };
+  const change = async (id: string, set: Partial<Tables['agent_task']>): Promise<boolean> =>
+    (await working(id, set).returning('id').execute()).length > 0;
   return {
+    /** From now on the call may leave. False: its caller has taken it back, or it has ended. Asking again changes nothing. */
+    async begin(id: string): Promise<boolean> {
+      const open = working(id, { result: begun }).where('arguments', 'is not', null);
+      return (await open.returning('id').execute()).length > 0;
+    },
+    /** Nothing has left, and the call is tried again at this time. */
+    putOff: (id: string, until: number) => change(id, { result: null, leased_until: until }),
     /** It waits for another approval. */
-    waitFor: (id: string, approval: string, now: number) => change(id, { approval, changed_at: now, leased_until: 0 }),
+    waitFor: (id: string, approval: string, now: number) =>
+      change(id, { approval, result: null, changed_at: now, leased_until: 0 }),
     complete: (id: string, result: ToolResult, now: number) =>
       change(id, { status: 'completed', result: JSON.stringify(result), arguments: null, changed_at: now }),
-    /** False: it has ended, or a gateway works on it, and the call may have left. */
-    cancel: (id: string, now: number) => change(id, { status: 'cancelled', arguments: null, changed_at: now }, now),
+    /** The call has not left, and does not leave any more. */
+    cancelled: (id: string, now: number) => change(id, { status: 'cancelled', result: null, arguments: null, changed_at: now }),
+    /**
+     * Ends a task whose call has not begun. False: it has begun or ended; the gateway that makes it learns that its caller takes it
+     * back.
+     */
+    async takeBack(id: string, now: number): Promise<boolean> {
+      const open = working(id, { status: 'cancelled', arguments: null, changed_at: now }).where('result', 'is', null);
+      if ((await open.returning('id').execute()).length > 0) return true;
+      await change(id, { arguments: null });
+      return false;
+    },
   };
 }
 
@@ -143,7 +166,8 @@ function callOf(row: Tables['agent_task']): WaitingCall {
     given: row.arguments === null ? undefined : (JSON.parse(row.arguments) as ToolArguments),
     client: JSON.parse(row.client) as WaitingCall['client'],
     status: row.status,
-    result: row.result === null ? undefined : (JSON.parse(row.result) as ToolResult),
+    hasBegun: row.status === 'working' && row.result !== null,
+    result: row.status === 'working' || row.result === null ? undefined : (JSON.parse(row.result) as ToolResult),
     createdAt: row.created_at,
     changedAt: row.changed_at,
   };

@@ -6,7 +6,7 @@ import { textArgument } from '../agent-call.ts';
 import type { AgentNeeds } from '../agent-needs.ts';
 import { type AgentTool, agentTool, permit } from '../agent-tool.ts';
 import { onRecord } from '../call-entrance.ts';
-import { objectResult } from '../tool-result.ts';
+import { type MarkText, objectOfOthers, objectResult } from '../tool-result.ts';
 import { cursorArgument } from './query-tool.ts';
 
 const text = Type.String();
@@ -59,6 +59,7 @@ export function automationsTool(needs: AgentNeeds): AgentTool {
         lastRun: Type.Optional(Type.Object({ id: text, status: text, endedAt: Type.Optional(text) })),
       }),
       total: Type.Integer(),
+      fence: Type.Optional(text),
       cursor: Type.Optional(text),
     }),
     call: (given, request) =>
@@ -85,11 +86,11 @@ export function automationsTool(needs: AgentNeeds): AgentTool {
           : new Map<string, readonly LastRun[]>();
         const next = skip + documents.length;
         const cursor = documents.length > 0 && next < found.total ? { cursor: String(next) } : {};
-        return objectResult({
-          list: documents.map((one) => shownAutomation(one, runs.get(one._id)?.[0])),
+        return objectOfOthers((mark) => ({
+          list: documents.map((one) => shownAutomation(one, { lastRun: runs.get(one._id)?.[0], mark })),
           total: found.total,
           ...cursor,
-        });
+        }));
       }),
   });
 }
@@ -101,14 +102,17 @@ interface Listed {
   readonly data?: { readonly description?: string; readonly workflowId?: string };
 }
 
-function shownAutomation({ _id: id, name, nextRunAt, data = {} }: Listed, lastRun: LastRun | undefined) {
+function shownAutomation(
+  { _id: id, name, nextRunAt, data = {} }: Listed,
+  { lastRun, mark }: { readonly lastRun: LastRun | undefined; readonly mark: MarkText },
+) {
   const endedAt = lastRun?.endedAt === undefined ? undefined : new Date(lastRun.endedAt).toISOString();
   const description = data.description?.slice(0, maxDescription).toWellFormed();
   return {
     id,
-    name,
-    description,
-    workflow: data.workflowId,
+    name: mark(name),
+    description: description && mark(description),
+    workflow: data.workflowId && mark(data.workflowId),
     nextRunAt,
     lastRun: lastRun && { id: lastRun.id, status: lastRun.status, endedAt },
   };
