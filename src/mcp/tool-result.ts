@@ -25,8 +25,8 @@ export function objectResult(value: Readonly<Record<string, unknown>>, ...more: 
 export type MarkText = (text: string) => string;
 
 /**
- * An object with texts that people wrote, which `make` marks. Each of them is in a fence: in the text the object as a whole, in
- * `structuredContent` each text, with one mark for all of them and a member `fence` that says so.
+ * An object with texts that people wrote, which `make` marks. In the text the whole object is in a fence. In `structuredContent` each of these
+ * texts is in one. They have one mark, and a member `fence` says what it means.
  */
 export function objectOfOthers(
   make: (mark: MarkText) => Readonly<Record<string, unknown>>,
