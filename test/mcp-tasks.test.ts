@@ -27,7 +27,7 @@ async function started(owner: Owner, store: TestStore) {
   const far = await upstream(owner);
   far.answer(() => jsonReply('{"done":18446744073709551615}'));
   const options = {
-    users: [...people],
+    users: [...people, { ...people[0], username: 'max' }],
     config: {
       approvals,
       mcp: { enabled: true, readOnly: false },
@@ -46,7 +46,7 @@ async function started(owner: Owner, store: TestStore) {
     return `Bearer ${(reply.json() as { readonly token: string }).token}`;
   };
   const as = (authorization: string, tasks = true) => agent(() => gateway, { authorization, tasks });
-  const of = (person: Person, tasks = true) => as(basic(person, testPassword), tasks);
+  const of = (person: Person | 'max', tasks = true) => as(basic(person, testPassword), tasks);
   return {
     far,
     options,
@@ -61,7 +61,7 @@ async function started(owner: Owner, store: TestStore) {
       gateway = await gateway.restart();
     },
     /** Waits until the task ends. */
-    end: async (person: Person, id: string): Promise<TaskAnswer> => {
+    end: async (person: Person | 'max', id: string): Promise<TaskAnswer> => {
       const done = await until('the task ends', async () => {
         const task = await of(person).task(id);
         return task.status === 'working' ? undefined : task;
@@ -210,6 +210,29 @@ function suiteOf(store: TestStore): void {
     assert.match(textOfAnswer(result), /status 200/u);
     await lapse(1_500, 'a call that is not cancelled would leave within a second');
     assert.equal(far.requests.length, 1);
+  });
+
+  test('one person has half of the places of calls that go on by themselves, by all of its principals', async (t) => {
+    const { far, of, gateway, options, grant, end } = await started(t, store);
+    const persons = { access: { persons: { ann: ['ann', 'bob'] } } };
+    await reloadWith(gateway(), { ...options, config: { ...options.config, ...persons } });
+    const held = Promise.withResolvers<void>();
+    far.answer(async () => {
+      await held.promise;
+      return jsonReply('{}');
+    });
+    const ask = (person: Person | 'max', index: number) =>
+      of(person).toolTask('orchestrator_action', { ...given, body: { index } });
+    const tasks = await Promise.all([0, 1, 2, 3, 4, 5].map(async (index) => await ask(index < 3 ? 'ann' : 'bob', index)));
+    for (const { taskId } of tasks) await grant('lea', taskId);
+    await until('five calls are out', () => far.requests.length === 5);
+    const other = await ask('max', 6);
+    await grant('lea', other.taskId);
+    await until('the call of another person is out', () => far.requests.length === 6);
+    assert.equal(far.requests.at(-1)?.body.toString(), '{"index":6}');
+    held.resolve();
+    for (const [index, { taskId }] of tasks.entries()) await end(index < 3 ? 'ann' : 'bob', taskId);
+    await end('max', other.taskId);
   });
 
   test('with readOnly an agent cancels no run, and takes back its own waiting call', async (t) => {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { invalidRequest } from '#json/forms/problem-list.ts';
 
 /** Bytes of a text that one result has. With its fence and its hint a result has at most 25,000. */
-const maxPage = 24_000;
+export const maxPage = 24_000;
 
 /** Where a text goes on. `key`: of the call whose reply it is, which is not made again. */
 export interface Cursor {
@@ -30,9 +30,14 @@ export function createMark(source: string): { readonly fence: string; readonly m
 /** One page of a text, which ends with a whole character. `next`: undefined at its end. */
 export function pageOf(
   bytes: Buffer,
-  { offset, digest, key }: { readonly offset: number; readonly digest: string; readonly key?: string | undefined },
+  {
+    offset,
+    digest,
+    key,
+    most = maxPage,
+  }: { readonly offset: number; readonly digest: string; readonly key?: string | undefined; readonly most?: number | undefined },
 ): { readonly text: string; readonly next: string | undefined } {
-  let end = Math.min(bytes.length, offset + maxPage);
+  let end = Math.min(bytes.length, offset + most);
   while (end < bytes.length && isInside(bytes, end)) end -= 1;
   const next = end < bytes.length ? writeCursor({ offset: end, digest, key }) : undefined;
   return { text: bytes.toString('utf8', offset, end), next };

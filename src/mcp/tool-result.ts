@@ -46,7 +46,7 @@ export function objectOfOthers(
   };
 }
 
-/** A page of a text that others wrote, with the cursor of the next one and how to ask for less. */
+/** A page of a text that others wrote, with the cursor of the next one and how to ask for less. `most`: bytes of the page. */
 export function fencedPage(
   bytes: Buffer,
   {
@@ -54,10 +54,17 @@ export function fencedPage(
     cursor,
     key,
     narrow,
-  }: { readonly source: string; readonly cursor: Cursor | undefined; readonly key?: string; readonly narrow: string },
+    most,
+  }: {
+    readonly source: string;
+    readonly cursor: Cursor | undefined;
+    readonly key?: string;
+    readonly narrow: string;
+    readonly most?: number;
+  },
 ): readonly string[] {
   const offset = offsetIn(bytes, cursor);
-  const { text, next } = pageOf(bytes, { offset, digest: textDigest(bytes), key });
+  const { text, next } = pageOf(bytes, { offset, digest: textDigest(bytes), key, most });
   if (next === undefined) return [fenced(text, source)];
   const last = offset + Buffer.byteLength(text);
   return [
@@ -100,9 +107,10 @@ export function errorResult(error: GatewayError, ...advice: readonly string[]): 
   return { ...textResult(...lines), isError: true };
 }
 
-function isQuoting({ code, upstream }: GatewayError): boolean {
+/** The log does not quote others either. */
+function isQuoting({ code, upstream, message, logged }: GatewayError): boolean {
   const { status } = errorCodes[code];
-  return quoting.has(code) || upstream !== undefined || status === 502 || status === 504;
+  return quoting.has(code) || upstream !== undefined || status === 502 || status === 504 || logged !== message;
 }
 
 /** An error where there is no place for a fence. */

@@ -64,6 +64,7 @@ export async function openAgents(
     automations: options.automationsBy(rights),
     runs: runs.catalogueBy(rights),
     approvals: options.approvalsBy(rights),
+    personOf: (id) => access.persons.idsOf(id)[0] ?? id,
     requireShare: (principal) => runs.quota.require(principal),
     linkOf: linkFrom(options.config, base),
     principalNow: access.principalNow,

@@ -1,8 +1,11 @@
 import type { WholeRun } from '#runs/catalogue/run-requests.ts';
 import type { AgentNeeds } from '../agent-needs.ts';
 import type { ToolRequest } from '../agent-request.ts';
-import type { Cursor } from '../fence.ts';
+import { type Cursor, maxPage } from '../fence.ts';
 import { fencedPage, type MarkText, objectOfOthers, type ToolResult } from '../tool-result.ts';
+
+/** Bytes. A name has at most 256 characters. */
+const maxObject = 3_000;
 
 /** The small object of a run. `approvals`: links where people decide what it waits for. */
 export function runObject(
@@ -12,7 +15,14 @@ export function runObject(
   const time = (at: number | undefined): string | undefined => (at === undefined ? undefined : new Date(at).toISOString());
   const waits = approvals.length === 0 ? {} : { approvals };
   const times = { createdAt: time(createdAt), endedAt: time(endedAt) };
-  return (mark) => ({ id, status, automation: automation && mark(automation.name), suspendedBy, ...times, ...waits });
+  return (mark) => ({
+    id,
+    status,
+    automation: automation && mark(automation.name),
+    suspendedBy,
+    ...times,
+    ...waits,
+  });
 }
 
 /** With its output or its error, which may be what a far side wrote; `***` is in place of passwords that people filled in. */
@@ -24,7 +34,8 @@ export function runResult(
   const text = written && run.shown(written);
   const what = run.output === undefined ? 'Its error:' : 'Its output:';
   const narrow = 'The output of the workflow decides how long it is.';
-  const page = text === undefined ? [] : [what, ...fencedPage(Buffer.from(text), { source: 'the run', cursor, narrow })];
+  const most = maxPage - maxObject;
+  const page = text === undefined ? [] : [what, ...fencedPage(Buffer.from(text), { source: 'the run', cursor, narrow, most })];
   return objectOfOthers(runObject(run, approvals), ...page);
 }
 

@@ -47,13 +47,14 @@ function createReading({ read, records }: Store) {
       const row = await read.selectFrom('agent_task').selectAll().where('id', '=', id).executeTakeFirst();
       return row && callOf(row);
     },
-    /** All that work, in the order of their ids. */
-    async working(after: string, limit: number): Promise<readonly WaitingCaller[]> {
-      const working = read
+    /** All that wait, in the order of their ids. */
+    async waiting(after: string, limit: number): Promise<readonly WaitingCaller[]> {
+      const waiting = read
         .selectFrom('agent_task')
         .select(['id', 'principal', 'token', 'approval'])
-        .where('status', '=', 'working');
-      const rows = await working.where('id', '>', after).orderBy('id').limit(limit).execute();
+        .where('status', '=', 'working')
+        .where('result', 'is', null);
+      const rows = await waiting.where('id', '>', after).orderBy('id').limit(limit).execute();
       return rows.map(waiterOf);
     },
     async forget(before: number): Promise<void> {
@@ -73,14 +74,17 @@ function createTaking({ read, records }: Store) {
     return row && callOf(row);
   };
   return {
-    /** Takes tasks whose approval waits no more, until this time. No other gateway gets them before. */
-    async take({ limit, ...times }: Record<'now' | 'until' | 'limit', number>): Promise<readonly WaitingCall[]> {
-      const { now } = times;
-      const { rows } = await sql<{ readonly id: string }>`select id from agent_task
+    /** Tasks whose approval waits no more, and that no gateway works on: the oldest first. */
+    async ready(now: number, limit: number): Promise<readonly Pick<WaitingCall, 'id' | 'principal'>[]> {
+      const { rows } = await sql<Pick<Tables['agent_task'], 'id' | 'principal'>>`select id, principal from agent_task
         where status = 'working' and leased_until < ${now} and not exists (select 1 from approval
           where approval.id = agent_task.approval and approval.status = 'waiting' and approval.expires_at > ${now})
-        limit ${limit}`.execute(read);
-      const taken = await Promise.all(rows.map(({ id }) => takeOne(id, times)));
+        order by created_at, id limit ${limit}`.execute(read);
+      return rows.map(({ id, principal }) => ({ id, principal: JSON.parse(principal) as WaitingCall['principal'] }));
+    },
+    /** Takes those of these tasks that are still free, until this time. No other gateway gets them before. */
+    async take(ids: readonly string[], times: Record<'now' | 'until', number>): Promise<readonly WaitingCall[]> {
+      const taken = await Promise.all(ids.map((id) => takeOne(id, times)));
       return taken.filter((call) => call !== undefined);
     },
     /** Keeps, or gives back, tasks that this gateway took. Answers those that their caller has taken back. */

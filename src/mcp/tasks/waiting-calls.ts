@@ -37,6 +37,8 @@ export interface WaitingNeeds extends AgentNeeds {
   readonly isGone: (id: string) => boolean;
   /** The token was ended by a logout. */
   readonly isRevoked: (token: string) => Promise<boolean>;
+  /** The same text for all principals of one person. */
+  readonly personOf: (principal: string) => string;
   /** Rejects with `quota-reached` where the person has its share of the store already. */
   readonly requireShare: (principal: ToolRequest['principal']) => Promise<void>;
   /** Ends an approval that nothing waits for any more. */
@@ -53,6 +55,8 @@ const laterTime = 2_000;
 /** Milliseconds for which an ended task is kept. */
 const keptFor = 86_400_000;
 const atOnce = 10;
+/** Of these places one person has at most so many. */
+const ofOnePerson = 5;
 const page = 500;
 
 /** Nothing has left, and the gateway itself says that the call may be made later. */
@@ -60,7 +64,7 @@ const later: ReadonlySet<ErrorCode> = new Set(['audit-unavailable', 'store-unava
 
 export function createWaitingCalls(needs: WaitingNeeds): WaitingCalls {
   const { store, clock, log } = needs;
-  const underWay = new Map<string, { readonly call: CallUnderWay; readonly going: Promise<void> }>();
+  const underWay = new Map<string, UnderWay>();
   const stopping = new AbortController();
   const failed = (): void => log.warn('calls of agents that wait for people could not be looked after; the gateway tries again');
   const looking = every(
@@ -68,14 +72,14 @@ export function createWaitingCalls(needs: WaitingNeeds): WaitingCalls {
     async () => {
       const now = clock.now();
       for (const id of await store.lease([...underWay.keys()], now + leaseTime)) underWay.get(id)?.call.takeBack();
-      const limit = atOnce - underWay.size;
-      if (limit <= 0 || stopping.signal.aborted) return;
-      for (const taken of await store.take({ now, until: now + leaseTime, limit })) {
+      if (underWay.size >= atOnce || stopping.signal.aborted) return;
+      const chosen = chooseByPerson(await store.ready(now, page), [...underWay.values()], needs);
+      for (const taken of await store.take(chosen, { now, until: now + leaseTime })) {
         const call = new CallUnderWay(stopping.signal);
         const going = goOn(taken, needs, call)
           .catch(failed)
           .finally(() => underWay.delete(taken.id));
-        underWay.set(taken.id, { call, going });
+        underWay.set(taken.id, { call, going, person: needs.personOf(taken.principal.id) });
       }
     },
     failed,
@@ -112,6 +116,32 @@ export function createWaitingCalls(needs: WaitingNeeds): WaitingCalls {
       await Promise.all([...underWay.values()].map(({ going }) => going));
     },
   };
+}
+
+interface UnderWay {
+  readonly call: CallUnderWay;
+  readonly going: Promise<void>;
+  readonly person: string;
+}
+
+/** The ids that get a free place, in their order. */
+function chooseByPerson(
+  ready: readonly Pick<WaitingCall, 'id' | 'principal'>[],
+  underWay: readonly UnderWay[],
+  { personOf }: Pick<WaitingNeeds, 'personOf'>,
+): readonly string[] {
+  const places = new Map<string, number>();
+  const takePlace = (person: string): void => void places.set(person, (places.get(person) ?? 0) + 1);
+  for (const { person } of underWay) takePlace(person);
+  const chosen: string[] = [];
+  for (const { id, principal } of ready) {
+    if (underWay.length + chosen.length >= atOnce) break;
+    const person = personOf(principal.id);
+    if ((places.get(person) ?? 0) >= ofOnePerson) continue;
+    takePlace(person);
+    chosen.push(id);
+  }
+  return chosen;
 }
 
 /** A call on its way through the gateway. */
@@ -175,12 +205,12 @@ function taskOf(
   };
 }
 
-/** Logout, blocking and removal end what waits. The expiry of a token does not. */
+/** Logout, blocking and removal end what waits. The expiry of a token does not. A call that has begun says itself what became of it. */
 async function sweep(needs: WaitingNeeds): Promise<void> {
   const { store, clock } = needs;
   await store.forget(clock.now() - keptFor);
   for (let after = '', calls: readonly WaitingCaller[] = []; ; after = calls.at(-1)?.id ?? '') {
-    calls = await store.working(after, page);
+    calls = await store.waiting(after, page);
     for (const call of calls) {
       const ended = await whyEnded(call, needs);
       if (ended !== undefined) await endOf(call, ended, needs);
