@@ -82,8 +82,6 @@ export function createAdapterInstance(options: {
   // All nodes have the same path.
   const basePath = nodes[0] === undefined ? '' : new URL(nodes[0].url).pathname;
 
-  const wholly = (call: ChangeCall): ChangeCall => ({ ...call, path: `${basePath}/${call.path}` });
-
   const tryNodes = async (call: AdapterCall, route: NodeRoute, target: Target): Promise<AttemptResult> => {
     const first = route.begin(target);
     let node = first instanceof Promise ? await first : first;
@@ -120,9 +118,7 @@ export function createAdapterInstance(options: {
     nodes,
     standing: () => standingOf(nodes),
     isReadAction: (path) => matchesPaths(instance.readActions ?? kind.readActions, path),
-    stamps: (call) => instance.stamp === true && kind.stamps?.isChange(wholly(call)) === true,
-    labelRefusal: (call) =>
-      instance.stamp === true && call.method !== 'GET' ? kind.stamps?.labelRefusal(wholly(call)) : undefined,
+    ...stampsOf({ kind, instance, basePath }),
     async findCommit(label) {
       const answers = await Promise.all(nodes.map((node) => node.findCommit(label)));
       const known = answers.find((answer) => 'found' in answer && answer.found) ?? answers.find((answer) => 'unknown' in answer);
@@ -137,6 +133,23 @@ export function createAdapterInstance(options: {
       await usage.ended();
       await Promise.all(nodes.map((node) => node.close()));
     },
+  };
+}
+
+function stampsOf({
+  kind: { stamps },
+  instance,
+  basePath,
+}: {
+  readonly kind: AdapterKind;
+  readonly instance: AdapterInstanceOptions;
+  readonly basePath: string;
+}): Pick<AdapterInstance, 'labelRefusal' | 'stamps'> {
+  const wholly = (call: ChangeCall): ChangeCall => ({ ...call, path: `${basePath}/${call.path}` });
+  if (instance.stamp !== true || stamps === undefined) return { stamps: () => false, labelRefusal: () => undefined };
+  return {
+    stamps: (call) => stamps.isChange(wholly(call)),
+    labelRefusal: (call) => (call.method === 'GET' ? undefined : stamps.labelRefusal(wholly(call))),
   };
 }
 

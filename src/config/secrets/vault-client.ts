@@ -72,22 +72,29 @@ export class VaultClient {
   async #read(way: Way, path: string, key: string): Promise<SourceRead> {
     const [mount = '', ...rest] = path.split('/');
     const target = `${mount}/data/${rest.map(encodeURIComponent).join('/')}`;
-    const session = await this.#present(way);
-    let reply = await this.#ask(way, { target, token: session.token });
-    const deniedAt = this.#denied.get(target) ?? Number.NEGATIVE_INFINITY;
-    if (reply.status === 403 && performance.now() >= deniedAt + longestAge) {
-      // The token was revoked, or has lost rights. Another read may have logged in meanwhile.
-      if (this.#session === session) this.#session = undefined;
-      reply = await this.#ask(way, { target, token: (await this.#present(way)).token });
-      if (reply.status === 403) this.#denied.set(target, performance.now());
-    }
-    if (reply.status !== 403) this.#denied.delete(target);
+    const reply = await this.#askAllowed(way, target);
     if (reply.status === 404) throw new VaultFault(`has nothing at ${path}`);
     if (reply.status !== 200) throw new VaultFault(`answered ${reply.status} for ${path}`);
     const value = memberIn(memberIn(memberIn(jsonOf(reply), 'data'), 'data'), key);
     if (typeof value !== 'string') throw new VaultFault(`has no text ${JSON.stringify(key)} at ${path} (KV version 2)`);
     const { lease = 0 } = this.#session ?? {};
     return { text: value, ...(lease === 0 ? {} : { renewIn: Math.max(shortestAge, Math.min(lease / 3, longestAge)) }) };
+  }
+
+  /** After a 403 with another token, once. */
+  async #askAllowed(way: Way, target: string): Promise<UpstreamReply> {
+    const session = await this.#present(way);
+    const reply = await this.#ask(way, { target, token: session.token });
+    if (reply.status !== 403) {
+      this.#denied.delete(target);
+      return reply;
+    }
+    if (performance.now() < (this.#denied.get(target) ?? Number.NEGATIVE_INFINITY) + longestAge) return reply;
+    // The token was revoked, or has lost rights. Another read may have logged in meanwhile.
+    if (this.#session === session) this.#session = undefined;
+    const again = await this.#ask(way, { target, token: (await this.#present(way)).token });
+    if (again.status === 403) this.#denied.set(target, performance.now());
+    return again;
   }
 
   /** All who ask meanwhile share one login. */

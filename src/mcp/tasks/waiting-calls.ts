@@ -238,23 +238,34 @@ async function whyEnded(
 
 /** People have decided, or the time is over. The call path judges the call again. Rejects only where the store does. */
 async function goOn(call: WaitingCall, needs: WaitingNeeds, underWay: CallUnderWay): Promise<void> {
-  const { store, clock } = needs;
-  const { id } = call;
   try {
-    await store.complete(id, await madeCall(call, needs, underWay), clock.now());
+    await needs.store.complete(call.id, await madeCall(call, needs, underWay), needs.clock.now());
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const soon = clock.now() + laterTime;
     if (underWay.isTakenBack) await endTakenBack(call, needs);
-    // The record of the call has its outcome, and the next attempt reads it there.
-    else if (underWay.isBrokenOff && underWay.mayHaveLeft()) await store.lease([id], soon);
-    // An earlier call with the key may have left.
-    else if (error.code === 'idempotency-key-in-use') await store.lease([id], soon);
-    else if (underWay.isBrokenOff || later.has(error.code)) await store.putOff(id, soon);
-    else if (error.code === 'approval-required' && error.approval !== undefined)
-      await store.waitFor(id, error.approval.id, clock.now());
-    else await store.complete(id, errorResult(error), clock.now());
+    else if (mayComeAgain(error, underWay)) await keep(call.id, needs, hasRecord(error, underWay));
+    else await endOrAsk(call.id, error, needs);
   }
+}
+
+function mayComeAgain({ code }: GatewayError, { isBrokenOff }: CallUnderWay): boolean {
+  return isBrokenOff || code === 'idempotency-key-in-use' || later.has(code);
+}
+
+/** The record of a call that may have left has its outcome, and the next attempt reads it there. */
+function hasRecord({ code }: GatewayError, underWay: CallUnderWay): boolean {
+  return code === 'idempotency-key-in-use' || underWay.mayHaveLeft();
+}
+
+async function keep(id: string, { store, clock }: WaitingNeeds, mayHaveLeft: boolean): Promise<void> {
+  const soon = clock.now() + laterTime;
+  if (mayHaveLeft) await store.lease([id], soon);
+  else await store.putOff(id, soon);
+}
+
+async function endOrAsk(id: string, error: GatewayError, { store, clock }: WaitingNeeds): Promise<void> {
+  if (error.code === 'approval-required' && error.approval !== undefined) await store.waitFor(id, error.approval.id, clock.now());
+  else await store.complete(id, errorResult(error), clock.now());
 }
 
 async function endTakenBack({ id, approval }: WaitingCall, { store, clock, endApproval }: WaitingNeeds): Promise<void> {
