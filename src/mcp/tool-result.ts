@@ -75,6 +75,7 @@ export function fencedPage(
 
 /** Codes whose sentences quote what an upstream or another person wrote. */
 const quoting: ReadonlySet<string> = new Set([
+  'adapter-unavailable',
   'approval-rejected',
   'delegation-lost',
   'outcome-unknown',

@@ -20,7 +20,8 @@ export function runTools(needs: AgentNeeds): readonly AgentTool[] {
       effect: 'changes',
       operations: ['runAutomation'],
       leaves: true,
-      description: 'Start a run of an automation. Then ask get_run until its status is completed, faulted or cancelled.',
+      description:
+        'Start a run of an automation, for example with input {"device": "ce0"}. Then ask get_run until its status is completed, faulted or cancelled.',
       takes: {
         automation: Type.String({ description: 'Id by list_automations.' }),
         input: Type.Optional({
