@@ -33,6 +33,7 @@ interface Asked {
   readonly method?: string;
   readonly path?: string;
   readonly body?: object;
+  readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -41,7 +42,8 @@ let changes = 0;
 async function change(adapter: string, { method = 'PUT', headers = {}, ...asked }: Asked = {}) {
   changes += 1;
   const id = `change-${changes}`;
-  const params = { path: asked.path ?? path, accept, method };
+  const { contentType } = asked;
+  const params = { path: asked.path ?? path, accept, method, ...(contentType !== undefined && { contentType }) };
   const body = asked.body ?? { 'tailf-ncs:description': id };
   const sent = await relay(gateway, 'restRequest', adapter, method === 'DELETE' ? { params } : { params, body }, {
     headers: { 'X-Request-Id': id, ...headers },
@@ -133,6 +135,85 @@ eachStore((store) => {
       ])
         assertProblem((await change(adapter, asked)).reply, 400, 'invalid-request');
     assert.deepEqual([former.calls.length, recent.calls.length], before);
+  });
+
+  test('a label of another record is 400 on requests that get no stamp too, in headers, query and body', async () => {
+    const params = Buffer.from('{"rollback-label":"og-1"}').toString('base64');
+    const action = { method: 'POST', path: 'restconf/data/tailf-ncs:devices/device=ce0/re-deploy' };
+    const long = { input: { pad: 'x'.repeat(1_100_000), label: 'og-1' } };
+    for (const [node, adapter] of [
+      [former, 'former'],
+      [recent, 'recent'],
+    ] as const) {
+      node.serve();
+      for (const asked of [
+        { ...action, path: `${action.path}?label=og-1`, body: {} },
+        { ...action, path: `${action.path}?%6c%61bel=%6fg-%zz`, body: {} },
+        { ...action, path: `${action.path}?Rollback-Label=+og-1`, body: {} },
+        { ...action, path: `${action.path}?params=${encodeURIComponent(params)}`, body: {} },
+        { ...action, headers: { 'X-Cisco-NSO-Commit-Params': params }, body: {} },
+        { ...action, body: { input: { label: 'og-1' } } },
+        { ...action, body: { 'tailf-ncs:input': { 'commit-params': { 'tailf-ncs:label': ['OG-1'] } } } },
+        { ...action, body: long },
+        { ...action, path: 'restconf/operations/x:y', body: { input: { label: 'og-1' } } },
+        { method: 'PUT', path: 'api/running/devices/device/ce0?label=og-1' },
+        { ...action, contentType: 'application/yang-data+xml', body: { input: { label: 'og-1' } } },
+        { ...action, contentType: 'application/yang-data+xml', body: { input: { 'commit-params': { label: ' OG-1' } } } },
+      ]) {
+        const { reply } = await change(adapter, asked);
+        assertProblem(reply, 400, 'invalid-request');
+        assert.match(reply.text, /begins with og-/u, JSON.stringify(asked).slice(0, 200));
+      }
+      assert.equal(node.calls.length, 0);
+      for (const asked of [
+        { ...action, body: { input: { label: 'mine' } } },
+        { method: 'PUT', body: { 'x:label': 'og-1' } },
+      ]) {
+        const { reply } = await change(adapter, asked);
+        assert.ok(reply.status < 300, reply.text);
+      }
+    }
+    const { reply } = await change('plain', { path: `${path}?rollback-label=og-1` });
+    assert.ok(reply.status < 300, 'an adapter instance without stamps has no labels of its own');
+  });
+
+  test('a change has its stamp in every spelling of its path, in each datastore, and with a long body', async () => {
+    const child = { 'tailf-ncs:device': [{ name: 'x' }] };
+    const long = { 'tailf-ncs:device': [{ name: 'x', description: 'x'.repeat(1_100_000) }] };
+    for (const [node, adapter] of [
+      [former, 'former'],
+      [recent, 'recent'],
+    ] as const) {
+      node.serve();
+      const asked = [
+        { method: 'POST', path: 'restconf/data/tailf-ncs:devices/', body: child },
+        { method: 'POST', path: 'restconf//data/tailf-ncs:devices', body: child },
+        { method: 'POST', path: 'restconf/./data/tailf-ncs:devices', body: child },
+        { method: 'POST', path: 'restconf/d%61ta/tailf-ncs%3Adevices', body: child },
+        { method: 'POST', path: 'restconf%2Fdata/tailf-ncs:devices', body: child },
+        { method: 'POST', path: 'restconf/data/tailf-ncs:devices', body: long },
+        { method: 'POST', path: 'restconf/data/tailf-ncs:devices/device=a%2Fsync-to', body: { 'a:b': 1 } },
+        { method: 'POST', path: 'restconf/ds/ietf-datastores:running/tailf-ncs:devices', body: child },
+        { method: 'PUT', path: 'restconf/ds/ietf-datastores:running/tailf-ncs:devices/device=ce0' },
+        {
+          method: 'POST',
+          path: 'restconf/data/tailf-ncs:devices',
+          contentType: 'application/yang-data+xml',
+          body: { device: { name: 'x', description: '&'.repeat(300_000) } },
+        },
+      ];
+      for (const one of asked) {
+        const { id, reply } = await change(adapter, one);
+        assert.ok(reply.status < 300, `${one.path}: ${reply.text}`);
+        assert.match((await recordOf(id)).stamp?.label ?? '', /^og-/u, one.path);
+      }
+      const unstamped = node.calls.filter(({ target }) => !/label=og-/u.test(target) && !paramsOf(target).includes('"og-'));
+      assert.deepEqual(
+        unstamped.map(({ target }) => target),
+        [],
+      );
+      assert.equal(node.calls.length, asked.length);
+    }
   });
 
   test('a call with two comments is 400, since NSO could show the one without the stamp', async () => {
@@ -258,6 +339,7 @@ eachStore((store) => {
         true,
         /has a rollback file with the label og-\S+ of 2026-11-26 20:00:00: the call was made/u,
       ],
+      ['[]', undefined, /not known: NSO shows no rollback file at all/u],
       ['[{"id":0,"label":"other"}]', false, /has no rollback file with the label og-\S+: the call changed nothing, or/u],
       ['1}', undefined, /not known: NSO answered something else/u],
     ] as const) {

@@ -10,14 +10,35 @@ const far = await upstream({ after });
 const users = [
   { username: 'roleless', passwordHash: testPasswordHash, roles: [], groups: [] },
   { username: 'custom', passwordHash: testPasswordHash, roles: ['reader'], groups: [] },
+  { username: 'over-http', passwordHash: testPasswordHash, roles: ['over-http'], groups: [] },
+  { username: 'over-mcp', passwordHash: testPasswordHash, roles: ['over-mcp'], groups: [] },
   { username: 'grouped', passwordHash: testPasswordHash, roles: [], groups: ['noc'] },
 ];
-const roles = [{ name: 'reader', allows: [{ routes: ['restQuery', 'listAutomations', 'preview'] }] }];
+const everything = [
+  'listAdapters',
+  'restQuery',
+  'preview',
+  'restAction',
+  'restRequest',
+  'restCall',
+  'listAutomations',
+  'runAutomation',
+  'cancelRun',
+  'readRun',
+  'readApproval',
+  'listApprovals',
+];
+const roles = [
+  { name: 'reader', allows: [{ routes: ['restQuery', 'listAutomations', 'preview'] }] },
+  { name: 'over-http', allows: [{ routes: everything, via: ['http'] }] },
+  { name: 'over-mcp', allows: [{ routes: everything, via: ['mcp'] }] },
+];
+const approvals = [{ name: 'asked', when: { paths: ['**/asked', 'asked'] }, approvers: { groups: ['leads'] } }];
 const gateway = await startGateway(
   { after },
   {
     users,
-    config: { access: { roles }, outbound: { allow: [far.authority] }, mcp: { enabled: true, readOnly: false } },
+    config: { access: { roles }, approvals, outbound: { allow: [far.authority] }, mcp: { enabled: true, readOnly: false } },
     adapters: [{ name: 'Local NSO', kind: 'restconf', url: far.url, auth: { type: 'none' } }],
   },
 );
@@ -84,7 +105,11 @@ const rows: readonly Row[] = [
   { tool: 'get_run', given: { approval: 'none' }, method: 'GET', target: '/approvals/none' },
 ];
 
-const callers = [...testRoles.map((role) => `${role}-user`), ...users.map(({ username }) => username)];
+const limited = ['over-http', 'over-mcp'];
+const callers = [
+  ...testRoles.map((role) => `${role}-user`),
+  ...users.map(({ username }) => username).filter((name) => !limited.includes(name)),
+];
 
 for (const caller of callers)
   describe(caller, () => {
@@ -112,6 +137,51 @@ for (const caller of callers)
       }
     });
   });
+
+test('a right counts at the entrances of its via alone, for every tool and for the object of each', async () => {
+  const json = { 'Content-Type': 'application/json' };
+  const made = async (target: string, body: object) =>
+    (await gateway.send({ role: 'admin', method: 'POST', target, headers: json, body: JSON.stringify(body) })).json() as Readonly<
+      Record<string, unknown>
+    >;
+  const document = { dsl: '1.0.3', namespace: 'lab', name: 'wait', version: '1.0.0' };
+  await made('/automation_catalog/workflows', { document, do: [{ wait: { wait: 'PT1H' } }] });
+  const automation = String(
+    (await made('/automation_catalog/automations', { name: 'wait', data: { workflowId: 'lab.wait' } }))['_id'],
+  );
+  const run = String((await made(`/automation_catalog/automations/${automation}/run`, {}))['id']);
+  const asked = (await made(relay('restAction'), { params: { path: 'asked', accept }, body: {} })) as {
+    readonly approval?: { readonly id: string };
+  };
+  const approval = asked.approval?.id ?? '';
+  const objects = [
+    ...rows.filter(({ tool }) => !['run_automation', 'get_run'].includes(tool)),
+    {
+      tool: 'run_automation',
+      given: { automation },
+      method: 'POST',
+      target: `/automation_catalog/automations/${automation}/run`,
+      body: {},
+    },
+    { tool: 'get_run', given: { run }, method: 'GET', target: `/runs/${run}` },
+    { tool: 'get_run', given: { approval }, method: 'GET', target: `/approvals/${approval}` },
+  ] as const satisfies readonly Row[];
+  const refusal = /^(?:adapter-not-found|approval-not-found|automation-not-found|forbidden|run-not-found)$/u;
+  for (const caller of limited) {
+    const authorization = basic(caller, testPassword);
+    const tools = agent(() => gateway, { authorization });
+    for (const { tool, given, method, target, body } of objects as readonly Row[]) {
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+      const reply = await gateway.send({ method, target, headers: { Authorization: authorization, ...(body && json) }, ...sent });
+      const overHttp = reply.status < 300 ? undefined : (reply.json() as { readonly code: string }).code;
+      const overMcp = /^Error (\S+):/u.exec(textOfAnswer(await tools.tool(tool, given)))?.[1];
+      const [counts, not] = caller === 'over-http' ? [overHttp, overMcp] : [overMcp, overHttp];
+      assert.doesNotMatch(counts ?? '', refusal, `${caller} ${tool} ${JSON.stringify(given)}`);
+      // An automation without groups is listed as empty for those who may not see it.
+      assert.match(not ?? '', refusal, `${caller} ${tool} ${JSON.stringify(given)}`);
+    }
+  }
+});
 
 test('a request without credentials, and one with a wrong token, get 401', async () => {
   for (const headers of [{}, { Authorization: 'Bearer none' }]) {

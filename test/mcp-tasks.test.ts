@@ -27,14 +27,17 @@ async function started(owner: Owner, store: TestStore) {
   const far = await upstream(owner);
   far.answer(() => jsonReply('{"done":18446744073709551615}'));
   const options = {
-    users: [...people],
+    users: [...people, { ...people[0], username: 'max' }],
     config: {
       approvals,
       mcp: { enabled: true, readOnly: false },
       outbound: { allow: [far.authority] },
       store: { url: storeUrl(await store.empty(owner)) },
     },
-    adapters: [{ name: 'Local NSO', kind: 'restconf', url: far.url, auth: { type: 'none' } }],
+    adapters: [
+      { name: 'Local NSO', kind: 'restconf', url: far.url, auth: { type: 'none' } },
+      { name: 'Narrow', kind: 'restconf', url: far.url, auth: { type: 'none' }, concurrency: 1 },
+    ],
   };
   let gateway: GatewayProcess = await startGatewayProcess(owner, options);
   const loginOf = async (person: Person): Promise<string> => {
@@ -43,7 +46,7 @@ async function started(owner: Owner, store: TestStore) {
     return `Bearer ${(reply.json() as { readonly token: string }).token}`;
   };
   const as = (authorization: string, tasks = true) => agent(() => gateway, { authorization, tasks });
-  const of = (person: Person, tasks = true) => as(basic(person, testPassword), tasks);
+  const of = (person: Person | 'max', tasks = true) => as(basic(person, testPassword), tasks);
   return {
     far,
     options,
@@ -58,7 +61,7 @@ async function started(owner: Owner, store: TestStore) {
       gateway = await gateway.restart();
     },
     /** Waits until the task ends. */
-    end: async (person: Person, id: string): Promise<TaskAnswer> => {
+    end: async (person: Person | 'max', id: string): Promise<TaskAnswer> => {
       const done = await until('the task ends', async () => {
         const task = await of(person).task(id);
         return task.status === 'working' ? undefined : task;
@@ -182,6 +185,110 @@ function suiteOf(store: TestStore): void {
     assert.equal(far.requests.length, 0);
   });
 
+  test('a call that its caller takes back while it waits for a busy adapter never leaves, and one that has left goes on', async (t) => {
+    const { far, of, grant, end } = await started(t, store);
+    const held = Promise.withResolvers<void>();
+    far.answer(async () => {
+      await held.promise;
+      return jsonReply('{"done":1}');
+    });
+    const first = await of('ann').toolTask('orchestrator_action', { ...given, adapter: 'Narrow' });
+    await grant('lea', first.taskId);
+    await until('the first call is out', () => far.requests.length === 1);
+    const second = await of('ann').toolTask('orchestrator_action', { ...given, adapter: 'Narrow', body: {} });
+    await grant('lea', second.taskId);
+    await until('the second call is on its way', async () =>
+      (await of('ann').task(second.taskId)).statusMessage.includes('on its way'),
+    );
+    await of('ann').cancel(second.taskId);
+    assert.equal((await end('ann', second.taskId)).status, 'cancelled');
+    await of('ann').cancel(first.taskId);
+    assert.equal((await of('ann').task(first.taskId)).status, 'working', 'it has left');
+    held.resolve();
+    const { status, statusMessage, result } = await end('ann', first.taskId);
+    assert.deepEqual([status, statusMessage], ['completed', 'The call was made.']);
+    assert.match(textOfAnswer(result), /status 200/u);
+    await lapse(1_500, 'a call that is not cancelled would leave within a second');
+    assert.equal(far.requests.length, 1);
+  });
+
+  test('one person has half of the places of calls that go on by themselves, by all of its principals', async (t) => {
+    const { far, of, gateway, options, grant, end } = await started(t, store);
+    const persons = { access: { persons: { ann: ['ann', 'bob'] } } };
+    await reloadWith(gateway(), { ...options, config: { ...options.config, ...persons } });
+    const held = Promise.withResolvers<void>();
+    far.answer(async () => {
+      await held.promise;
+      return jsonReply('{}');
+    });
+    const ask = (person: Person | 'max', index: number) =>
+      of(person).toolTask('orchestrator_action', { ...given, body: { index } });
+    const tasks = await Promise.all([0, 1, 2, 3, 4, 5].map(async (index) => await ask(index < 3 ? 'ann' : 'bob', index)));
+    for (const { taskId } of tasks) await grant('lea', taskId);
+    await until('five calls are out', () => far.requests.length === 5);
+    const other = await ask('max', 6);
+    await grant('lea', other.taskId);
+    await until('the call of another person is out', () => far.requests.length === 6);
+    assert.equal(far.requests.at(-1)?.body.toString(), '{"index":6}');
+    held.resolve();
+    for (const [index, { taskId }] of tasks.entries()) await end(index < 3 ? 'ann' : 'bob', taskId);
+    await end('max', other.taskId);
+  });
+
+  test('with readOnly an agent cancels no run, and takes back its own waiting call', async (t) => {
+    const { of, gateway, options, runs, end } = await started(t, store);
+    const waiting = await runs.automation('wait', [{ wait: { wait: 'PT1H' } }]);
+    const run = await of('ann').toolTask('run_automation', { automation: waiting });
+    const call = await of('ann').toolTask('orchestrator_action', given);
+    const readOnly = { ...options.config, mcp: { enabled: true, readOnly: true } };
+    await reloadWith(gateway(), { ...options, config: readOnly });
+    const refused = await of('ann').post('tasks/cancel', `"taskId":"${run.taskId}"`, run.taskId);
+    assert.match(refused.text, /forbidden: .*mcp\.readOnly/u);
+    assert.equal((await runs.read(run.taskId)).status, 'waiting');
+    await of('ann').cancel(call.taskId);
+    assert.equal((await end('ann', call.taskId)).status, 'cancelled');
+  });
+
+  test('a stream of a message ends with its answer while the gateway stops, and a task goes on after the start', async (t) => {
+    const { far, of, gateway, killAndRestart, grant, end } = await started(t, store);
+    const held = Promise.withResolvers<void>();
+    far.answer(async () => {
+      await held.promise;
+      return jsonReply('{"late":true}');
+    });
+    const { taskId } = await of('ann').toolTask('orchestrator_action', given);
+    // Revisions before 2026 answer each message by a stream.
+    const query = { adapter: 'Local NSO', path: 'restconf/data/slow' };
+    const reply = gateway().send({
+      method: 'POST',
+      target: '/mcp',
+      headers: {
+        Authorization: basic('ann', testPassword),
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+        'MCP-Protocol-Version': '2025-11-25',
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 7,
+        method: 'tools/call',
+        params: { name: 'orchestrator_query', arguments: query },
+      }),
+    });
+    await until('the query is out', () => far.requests.length === 1);
+    const stopped = gateway().stop('SIGTERM');
+    await lapse(500, 'the gateway begins to stop');
+    held.resolve();
+    const answered = await reply;
+    assert.equal(answered.header('content-type'), 'text/event-stream');
+    assert.match(answered.text, /"id":7/u);
+    assert.match(answered.text, /late/u);
+    await stopped;
+    await killAndRestart();
+    await grant('lea', taskId);
+    assert.match(textOfAnswer((await end('ann', taskId)).result), /late/u);
+  });
+
   test('a rejection and a time that is over end a task with the reason', async (t) => {
     const { far, of, decide, end } = await started(t, store);
     const rejected = await of('ann').toolTask('orchestrator_action', given);
@@ -275,7 +382,7 @@ function suiteOf(store: TestStore): void {
     const listed = (await of('ann').tool('list_automations')).structuredContent as {
       readonly list: readonly { readonly name: string; readonly lastRun?: { readonly status: string } }[];
     };
-    assert.equal(listed.list.find(({ name }) => name === 'act')?.lastRun?.status, 'completed');
+    assert.equal(listed.list.find(({ name }) => name.includes('\nact\n'))?.lastRun?.status, 'completed');
   });
 
   test('a run of an agent without tasks is read with get_run, and one over HTTP does not match a rule for agents', async (t) => {

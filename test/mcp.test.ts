@@ -71,6 +71,7 @@ test('eight tools are listed in a fixed order, each annotated, in at most 10,000
     };
     assert.deepEqual(annotations, expected, String(name));
     assert.ok(String(description).length > 20);
+    if (outside.includes(String(name))) assert.match(String(description), /for example/iu, String(name));
   }
   const withOutput = tools.filter(({ outputSchema }) => outputSchema !== undefined).map(({ name }) => name);
   assert.deepEqual(withOutput, ['list_adapters', 'list_automations', 'get_run'], 'only our own small objects');

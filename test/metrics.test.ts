@@ -86,7 +86,8 @@ test('the counters of outcomes begin at 0 for every adapter instance and route',
   const all = await samples();
   for (const name of [adapter, 'Idle']) {
     for (const outcome of ['ok', 'refused', 'failed', 'unknown'])
-      assert.equal(valueOf(all, 'gateway_calls_total', { route, adapter: name, outcome }), 0);
+      for (const counted of [route, 'run restAction', 'mcp restAction'])
+        assert.equal(valueOf(all, 'gateway_calls_total', { route: counted, adapter: name, outcome }), 0);
   }
 });
 

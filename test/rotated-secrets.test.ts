@@ -13,7 +13,7 @@ import { httpReply, jsonReply, upstream } from './support/upstreams/upstream.ts'
 // Section 27 of the contract: a password rotates without a reload, and refused credentials are not sent again and again.
 
 const far = await upstream({ after });
-const names = ['ahead', 'query', 'action', 'locked', 'back', 'changed', 'elsewhere', 'none', 'crowd', 'probed'];
+const names = ['ahead', 'query', 'action', 'locked', 'back', 'changed', 'elsewhere', 'none', 'crowd', 'burst', 'probed'];
 const fileOf = Object.fromEntries(names.map((name) => [name, temporaryFile({ after }, 'password', `${name}-one`)]));
 /** Looked at only after a refusal, so that a test decides when the gateway reads it. */
 const quiet = (name: string): object => ({ exec: ['/bin/cat', fileOf[name]], ttl: '1d' });
@@ -106,6 +106,20 @@ describe('credentials that the orchestrator refuses', () => {
       assert.match(reply.header('retry-after') ?? '', /^[1-9]\d*$/u);
     }
     assert.deepEqual(sentTo('locked'), ['POST call one', 'GET call one', 'GET probe one']);
+  });
+
+  test('are sent by one call at a time after a first 401, so that a crowd does not lock the account', async () => {
+    accept();
+    assert.equal(refusedBy(await action('burst')), 401);
+    const replies = await Promise.all(Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? query : action)('burst')));
+    assert.deepEqual(
+      replies.map(({ status }) => status).toSorted((one, other) => one - other),
+      [502, ...Array.from({ length: 9 }, () => 503)],
+    );
+    assert.deepEqual(
+      sentTo('burst').map((one) => one.replace(/^\S+ /u, '')),
+      ['call one', 'call one', 'probe one'],
+    );
   });
 
   test('are sent again once a probe succeeds', async () => {

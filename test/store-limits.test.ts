@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { agent } from './support/callers/agent.ts';
 import { assertProblem } from './support/callers/calls.ts';
 import { smallDisk } from './support/faults/small-disk.ts';
 import { basic, startGateway, testPassword } from './support/gateway/start-gateway.ts';
@@ -49,6 +50,31 @@ eachStore((store) => {
     assert.equal((await start('admin')).status, 201);
     const metrics = await gateway.send({ target: '/metrics', role: 'readonly' });
     assert.match(metrics.text, /gateway_limit_reached_total\{limit="store-per-person"\} [1-9]/u);
+  });
+
+  test('waiting calls of agents count in the share of their person, which may then have no other one', async (t) => {
+    const gateway = await startGateway(t, {
+      adapters: [{ name: 'Local NSO', kind: 'restconf', url: 'http://127.0.0.1:9', auth: { type: 'none' }, health: 'off' }],
+      config: {
+        store: { url: storeUrl(await store.empty(t)) },
+        automations: { storePerPerson: '1MiB' },
+        mcp: { enabled: true, readOnly: false },
+        approvals: [{ name: 'agents', when: { via: ['mcp'] }, approvers: { groups: ['leads'] } }],
+      },
+    });
+    const tools = agent(() => gateway, { authorization: gateway.basicFor('admin'), tasks: true });
+    const call = (number: number) =>
+      tools.post(
+        'tools/call',
+        `"name":"orchestrator_action","arguments":${JSON.stringify({ adapter: 'Local NSO', path: 'a', body: { number, x: 'x'.repeat(300_000) } })}`,
+        'orchestrator_action',
+      );
+    const first = await call(0);
+    assert.match(first.text, /"resultType":"task"/u);
+    let last = first;
+    await until('the share is used up', async () => (last = await call(1)).text.includes('quota-reached'));
+    for (const number of [2, 3]) assert.match((await call(number)).text, /Error quota-reached/u);
+    assert.match(last.text, /Error quota-reached/u);
   });
 
   test('a schedule of a person whose share is used up skips with the code', async (t) => {

@@ -51,6 +51,8 @@ export interface AdapterInstance {
   isReadAction(path: string): boolean;
   /** The call leaves with a stamp. */
   stamps(call: ChangeCall): boolean;
+  /** Why the label of a call that gets no stamp is not taken. Continues a sentence on the call. */
+  labelRefusal(call: ChangeCall): string | undefined;
   /** Whether a node has the commit with this label. Never rejects. */
   findCommit(label: string): Promise<FoundCommit>;
   /** `path`: `params.path`. */
@@ -116,7 +118,7 @@ export function createAdapterInstance(options: {
     nodes,
     standing: () => standingOf(nodes),
     isReadAction: (path) => matchesPaths(instance.readActions ?? kind.readActions, path),
-    stamps: (call) => instance.stamp === true && kind.stamps?.isChange(call) === true,
+    ...stampsOf({ kind, instance, basePath }),
     async findCommit(label) {
       const answers = await Promise.all(nodes.map((node) => node.findCommit(label)));
       const known = answers.find((answer) => 'found' in answer && answer.found) ?? answers.find((answer) => 'unknown' in answer);
@@ -131,6 +133,23 @@ export function createAdapterInstance(options: {
       await usage.ended();
       await Promise.all(nodes.map((node) => node.close()));
     },
+  };
+}
+
+function stampsOf({
+  kind: { stamps },
+  instance,
+  basePath,
+}: {
+  readonly kind: AdapterKind;
+  readonly instance: AdapterInstanceOptions;
+  readonly basePath: string;
+}): Pick<AdapterInstance, 'labelRefusal' | 'stamps'> {
+  const wholly = (call: ChangeCall): ChangeCall => ({ ...call, path: `${basePath}/${call.path}` });
+  if (instance.stamp !== true || stamps === undefined) return { stamps: () => false, labelRefusal: () => undefined };
+  return {
+    stamps: (call) => stamps.isChange(wholly(call)),
+    labelRefusal: (call) => (call.method === 'GET' ? undefined : stamps.labelRefusal(wholly(call))),
   };
 }
 

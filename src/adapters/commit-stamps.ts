@@ -12,7 +12,9 @@ export type FoundCommit = { readonly found: boolean; readonly text: string } | {
 export interface Stamps {
   /** A configuration change, not an action: it takes commit parameters. */
   isChange(call: ChangeCall): boolean;
-  /** Why it cannot be stamped. Continues a sentence on the call. */
+  /** Why its label is not taken, of a call that may change something. Continues a sentence on the call. */
+  labelRefusal(call: ChangeCall): string | undefined;
+  /** Why it cannot be stamped; also by its label. Continues a sentence on the call. */
   refusal(call: ChangeCall): string | undefined;
   /** A label of its caller, which stays. */
   hasLabel(call: ChangeCall): boolean;

@@ -173,7 +173,9 @@ function hopRefusal(
     const decision = decidePermission(hop);
     if (decision.allowed) return unapproved({ asked, origin }, hop, url);
     const detail = `The upstream redirects to ${method} ${url.origin}${url.pathname}, and you may not call that. ${decision.reason}`;
-    return new GatewayError('forbidden', detail);
+    return new GatewayError('forbidden', detail, {
+      logged: 'The upstream redirects to an address that the caller may not call.',
+    });
   };
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { callers, load, problemsOf } from './load-config.test-support.ts';
 import { formatConfigProblem } from './load-config.ts';
@@ -110,4 +111,18 @@ test('a name that NSO reserves is a warning, also where it is the own name of a 
   );
   const mapped = await load(t, yaml({ auth: 'users: { admin: chief }' }), { files });
   assert.deepEqual(mapped.warnings, []);
+});
+
+test('each name that the verifier of NSO refuses is a warning', async (t) => {
+  const verifier = readFileSync('deploy/nso/verify-assertion', 'utf8');
+  const [, list = '[]'] = /^RESERVED = frozenset\((\[.*\])\)$/mu.exec(verifier) ?? [];
+  const names = JSON.parse(list) as readonly string[];
+  assert.equal(names.length, 8);
+  for (const name of names) {
+    const { warnings } = await load(t, yaml({ auth: `users: { bot: ${name} }` }), { files });
+    assert.ok(
+      warnings.some((warning) => formatConfigProblem(warning).includes('adapters[0].auth.users.bot')),
+      name,
+    );
+  }
 });

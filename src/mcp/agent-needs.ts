@@ -20,6 +20,7 @@ export interface AgentNeeds extends EntranceNeeds {
   readonly automations: Pick<AutomationCatalogue, 'list'>;
   /** By the rights that count over MCP. */
   readonly runs: Pick<RunCatalogue, 'cancel' | 'lastRuns' | 'read' | 'start'>;
+  /** By the rights that count over MCP. */
   readonly approvals: Pick<ApprovalCatalogue, 'list' | 'read'>;
   /** Where people decide about an approval. */
   readonly linkOf: (approval: string) => string;

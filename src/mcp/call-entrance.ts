@@ -34,6 +34,10 @@ export interface Entering
   readonly sourceAddress: string | undefined;
   /** See CallContext. */
   readonly isRemembered?: true | undefined;
+  /** See CallContext. */
+  readonly stored?: (() => Promise<boolean>) | undefined;
+  /** Gets what says whether the call may have left. */
+  readonly watch?: ((mayHaveLeft: () => boolean) => void) | undefined;
 }
 
 interface EnteringCall {
@@ -86,12 +90,14 @@ export async function enterCall<T>(
 ): Promise<T> {
   return await onRecord(call.operation, entering, { ...needs, isRecorded: true }, async (record) => {
     record.idempotent = idempotent;
+    entering.watch?.(() => record.facts.traffic?.traffic.left === true);
     const life = new CallLife(record, entering);
     const context: CallContext = {
       record,
       via: ['mcp'],
       approval: { ...approval, client: entering.client },
       isRemembered: entering.isRemembered,
+      ...(entering.stored && { stored: entering.stored }),
       wait: undefined,
       ...(onlyAgain === true && { mayLeave: () => false }),
       whenEnded: (callback) => life.whenEnded(callback),

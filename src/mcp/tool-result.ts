@@ -1,6 +1,6 @@
 import { errorCodes } from '#base/error-codes.ts';
-import type { GatewayError } from '#base/gateway-error.ts';
-import { type Cursor, fenced, offsetIn, pageOf, textDigest } from './fence.ts';
+import type { GatewayError, RequestProblem } from '#base/gateway-error.ts';
+import { type Cursor, createMark, fenced, offsetIn, pageOf, textDigest } from './fence.ts';
 
 /** The one form of a result. */
 export interface ToolResult {
@@ -21,7 +21,32 @@ export function objectResult(value: Readonly<Record<string, unknown>>, ...more: 
   return { ...textResult(text, ...more), structuredContent: JSON.parse(text) as Record<string, unknown> };
 }
 
-/** A page of a text that others wrote, with the cursor of the next one and how to ask for less. */
+/** Puts a text that people wrote between marks. */
+export type MarkText = (text: string) => string;
+
+/**
+ * An object with texts that people wrote, which `make` marks. In the text the whole object is in a fence. In `structuredContent` each of these
+ * texts is in one. They have one mark, and a member `fence` says what it means.
+ */
+export function objectOfOthers(
+  make: (mark: MarkText) => Readonly<Record<string, unknown>>,
+  ...more: readonly string[]
+): ToolResult {
+  const { fence, mark } = createMark('people who wrote automations and workflows');
+  let marked = 0;
+  const structured = make((text) => {
+    marked += 1;
+    return mark(text);
+  });
+  if (marked === 0) return objectResult(structured, ...more);
+  const text = fenced(JSON.stringify(make((plain) => plain)), 'the gateway, with texts that people wrote');
+  return {
+    ...textResult(text, ...more),
+    structuredContent: JSON.parse(JSON.stringify({ ...structured, fence })) as Record<string, unknown>,
+  };
+}
+
+/** A page of a text that others wrote, with the cursor of the next one and how to ask for less. `most`: bytes of the page. */
 export function fencedPage(
   bytes: Buffer,
   {
@@ -29,10 +54,17 @@ export function fencedPage(
     cursor,
     key,
     narrow,
-  }: { readonly source: string; readonly cursor: Cursor | undefined; readonly key?: string; readonly narrow: string },
+    most,
+  }: {
+    readonly source: string;
+    readonly cursor: Cursor | undefined;
+    readonly key?: string;
+    readonly narrow: string;
+    readonly most?: number;
+  },
 ): readonly string[] {
   const offset = offsetIn(bytes, cursor);
-  const { text, next } = pageOf(bytes, { offset, digest: textDigest(bytes), key });
+  const { text, next } = pageOf(bytes, { offset, digest: textDigest(bytes), key, most });
   if (next === undefined) return [fenced(text, source)];
   const last = offset + Buffer.byteLength(text);
   return [
@@ -42,7 +74,16 @@ export function fencedPage(
 }
 
 /** Codes whose sentences quote what an upstream or another person wrote. */
-const quoting: ReadonlySet<string> = new Set(['approval-rejected', 'outcome-unknown', 'redirect-refused']);
+const quoting: ReadonlySet<string> = new Set([
+  'adapter-unavailable',
+  'approval-rejected',
+  'delegation-lost',
+  'outcome-unknown',
+  'redirect-refused',
+  'run-conflict',
+  'version-superseded',
+  'workflow-not-found',
+]);
 
 /** Bytes of the upstream's reply that an error shows. */
 const maxShown = 8_000;
@@ -50,16 +91,36 @@ const maxShown = 8_000;
 /** The code, what is wrong and what to do instead. Texts of others are fenced. */
 export function errorResult(error: GatewayError, ...advice: readonly string[]): ToolResult {
   const { code, errors = [], upstream, message } = error;
-  const { title, status } = errorCodes[code];
-  const isQuoting = quoting.has(code) || upstream !== undefined || status === 502 || status === 504;
-  const said = isQuoting ? [fenced(cut(message), 'others')] : [message];
-  const places = errors.map(({ pointer, detail }) => `- ${argumentOf(pointer)} ${detail}`);
+  const { title } = errorCodes[code];
+  const said = isQuoting(error) ? [fenced(cut(message), 'others')] : [message];
+  // An argument has a name. A pointer leads into an input, which the form and the schema of an author judge.
+  const [authored, own] = [errors.filter(isPointer), errors.filter((place) => !isPointer(place))];
+  const places = own.map(({ pointer, detail }) => `- ${pointer} ${detail}`);
+  if (authored.length > 0) {
+    const list = authored.map(({ pointer, detail }) => `- ${argumentOf(pointer)} ${detail}`).join('\n');
+    places.push(fenced(cut(list), 'the form and the schema of the input'));
+  }
   const answer =
     upstream?.body === undefined
       ? []
       : [`The orchestrator answered with the status ${upstream.status}.`, fenced(cut(upstream.body), 'the orchestrator')];
   const lines = [`Error ${code}: ${title}.`, ...said, ...places, ...answer, ...advice, ...adviceFor(error)];
   return { ...textResult(...lines), isError: true };
+}
+
+/** The log does not quote others either. */
+function isQuoting({ code, upstream, message, logged }: GatewayError): boolean {
+  const { status } = errorCodes[code];
+  return quoting.has(code) || upstream !== undefined || status === 502 || status === 504 || logged !== message;
+}
+
+/** An error where there is no place for a fence. */
+export function sentenceOf(error: GatewayError): string {
+  return `${error.code}: ${isQuoting(error) ? errorCodes[error.code].title : error.message}`;
+}
+
+function isPointer({ pointer }: RequestProblem): boolean {
+  return pointer === '' || pointer.startsWith('/');
 }
 
 function cut(text: string): string {

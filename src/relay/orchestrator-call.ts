@@ -66,7 +66,8 @@ export function orchestratorCall(call: OrchestratorCall): RelayedCall {
     decide() {
       const decision = decideDestination(adapter, method, path);
       if (!decision.allowed) return decision;
-      if (stamps !== undefined) refuseUnstampable(change, stamps);
+      if (stamps === undefined) refuseLabel(change, adapter);
+      else refuseUnstampable(change, stamps);
       const refusal = seal.refusal(orchestratorTexts(call), { adapter: adapter.name });
       return refusal === undefined ? decision : { allowed: false, rule: decision.rule, refusal };
     },
@@ -74,6 +75,7 @@ export function orchestratorCall(call: OrchestratorCall): RelayedCall {
     async send(scope, record) {
       const opened = open(call, body, seal);
       const { stamp, identity } = record;
+      if (stamps === undefined) refuseLabel({ ...change, ...opened }, adapter);
       const written = stamps && stamp && stampedForNode({ ...change, ...opened }, stamp, stamps);
       const reply = await adapter.perform({ method, retry, identity, ...opened, ...(written && { written }) }, scope);
       record.note({ upstreamStatus: reply.status });
@@ -82,6 +84,15 @@ export function orchestratorCall(call: OrchestratorCall): RelayedCall {
       return reply;
     },
   };
+}
+
+/** Of a call that gets no stamp: a label of another record would name that one's person. */
+function refuseLabel(call: ChangeCall, adapter: AdapterInstance): void {
+  const detail = adapter.labelRefusal(call);
+  if (detail === undefined) return;
+  throw new GatewayError('invalid-request', `The adapter instance stamps its commits, and this call cannot leave: ${detail}.`, {
+    errors: [{ pointer: '/params/path', detail }],
+  });
 }
 
 function refuseUnstampable(change: ChangeCall, stamps: Stamps): void {

@@ -126,6 +126,7 @@ function createCallMetrics(registry: Registry): CallMetrics {
         for (const adapter of operation === 'restCall' ? [''] : adapters) {
           expect(route, adapter);
           expect(`run ${operation}`, adapter);
+          expect(`mcp ${operation}`, adapter);
         }
       }
     },

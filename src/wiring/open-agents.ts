@@ -1,6 +1,5 @@
 import type { Access } from '#access/access.ts';
 import { createRights } from '#access/rights/rights.ts';
-import type { ApprovalCatalogue } from '#approvals/approval-catalogue.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
@@ -12,6 +11,7 @@ import { agentRoutes } from '#http/routes/agent-routes.ts';
 import type { TakePreview } from '#previews/preview.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { LiveParts } from './live-parts.ts';
+import type { Approvals } from './open-approvals.ts';
 import type { openCatalogues } from './open-catalogues.ts';
 import type { Runs } from './open-runs.ts';
 
@@ -24,8 +24,8 @@ interface AgentOptions extends Pick<ReturnType<typeof openCatalogues>, 'automati
   readonly version: string;
   readonly calls: CallPath;
   readonly preview: TakePreview;
-  readonly approvals: ApprovalCatalogue;
-  readonly endApproval: (id: string) => Promise<void>;
+  readonly approvalsBy: Approvals['catalogueBy'];
+  readonly endApproval: Approvals['end'];
   readonly runs: Runs;
   readonly access: Access;
 }
@@ -63,6 +63,9 @@ export async function openAgents(
     mask: runs.maskText,
     automations: options.automationsBy(rights),
     runs: runs.catalogueBy(rights),
+    approvals: options.approvalsBy(rights),
+    personOf: (id) => access.persons.idsOf(id)[0] ?? id,
+    requireShare: (principal) => runs.quota.require(principal),
     linkOf: linkFrom(options.config, base),
     principalNow: access.principalNow,
     isGone: access.isGone,

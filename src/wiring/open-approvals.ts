@@ -59,6 +59,8 @@ export interface Approvals {
   readonly gate: ApprovalGate;
   readonly tasks: ApprovalTasks;
   readonly catalogue: ApprovalCatalogue;
+  /** The same, by other rights. */
+  readonly catalogueBy: (rights: Rights) => ApprovalCatalogue;
   readonly upkeep: ApprovalUpkeep;
   readonly endAllIn: ApprovalStore['endAllIn'];
   /** Ends an approval that nothing waits for any more. */
@@ -98,6 +100,21 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
   // As long as their records.
   const { retention } = config.audit;
   const upkeep = started.adopt(keepApprovals({ ...needs, log, retention, forgetting }), (kept) => kept.stop());
+  const catalogueBy = (by: Rights): ApprovalCatalogue =>
+    createApprovalCatalogue({
+      ...needs,
+      rights: by,
+      takePreview,
+      known: access.knownPrincipals,
+      involvedNow: involvedIn(options),
+      async seesRun(principal, { principal: { id: owner }, task }) {
+        const { automation, workflow } = task?.of ?? {};
+        const asked = { principal, operation: 'readRun' } as const;
+        if (seesRun(by, asked, { owner, workflow, automation: undefined })) return true;
+        if (automation === undefined) return false;
+        return seesRun(by, asked, { owner, workflow, automation: await options.automation(automation.id) });
+      },
+    });
   return {
     gate: createApprovalGate({
       ...needs,
@@ -105,20 +122,8 @@ export function openApprovals(started: AsyncDisposableStack, options: OpenApprov
       takePreview: (approval) => void takePreview(approval).catch(() => undefined),
     }),
     tasks: createApprovalTasks(needs),
-    catalogue: createApprovalCatalogue({
-      ...needs,
-      rights,
-      takePreview,
-      known: access.knownPrincipals,
-      involvedNow: involvedIn(options),
-      async seesRun(principal, { principal: { id: owner }, task }) {
-        const { automation, workflow } = task?.of ?? {};
-        const asked = { principal, operation: 'readRun' } as const;
-        if (seesRun(rights, asked, { owner, workflow, automation: undefined })) return true;
-        if (automation === undefined) return false;
-        return seesRun(rights, asked, { owner, workflow, automation: await options.automation(automation.id) });
-      },
-    }),
+    catalogue: catalogueBy(rights),
+    catalogueBy,
     upkeep,
     endAllIn: (transaction) => needs.store.endAllIn(transaction),
     end: (id) => needs.store.expire({ ids: [id] }),

@@ -39,6 +39,7 @@ interface CallParts {
     readonly approvals: Approvals['catalogue'];
     readonly notifications: NotificationParts['catalogue'];
   };
+  readonly approvalsBy: Approvals['catalogueBy'];
   readonly endApproval: Approvals['end'];
   readonly runs: Runs;
   readonly people: RunPeople;
@@ -96,6 +97,7 @@ export function openCalls(started: AsyncDisposableStack, options: Opened, parts:
     calls,
     preview,
     catalogues: { ...catalogues, approvals: approvals.catalogue, notifications: notifications.catalogue },
+    approvalsBy: approvals.catalogueBy,
     endApproval: approvals.end,
     runs,
     people,

@@ -10,8 +10,11 @@ const waits = { withoutInterval: 60_000, longest: 1_800_000 } as const;
 
 /** Keeps the gateway from sending refused credentials again and again: directories lock accounts. One for all nodes of an adapter instance. */
 export interface RefusalGuard {
-  /** Undefined: the call may leave. Waits while a probe decides. Throws or rejects with `credentials-refused`. */
-  admit(scope: CallScope): Promise<void> | undefined;
+  /**
+   * Answers what to call once the call has ended. Waits while a probe decides, and for a moment while another call tries credentials that
+   * were just refused. Throws or rejects with `credentials-refused`.
+   */
+  admit(scope: CallScope): Promise<() => void> | (() => void);
   /** `isRefused`: 401 to the newest credentials. `probe` calls `probed`, and never rejects. */
   answered(status: number, isRefused: boolean, probe: Probe): void;
   /** False while refused credentials wait for the next probe. True counts as one. */
@@ -35,7 +38,12 @@ export function createRefusalGuard(needs: GuardNeeds): RefusalGuard {
 }
 
 /** For calls that are no matter of the credentials of the gateway. */
-export const noGuard: RefusalGuard = { admit: () => undefined, answered() {}, takeProbe: () => true, probed() {} };
+export const noGuard: RefusalGuard = { admit: () => nothing, answered() {}, takeProbe: () => true, probed() {} };
+
+const nothing = (): void => {};
+
+/** Milliseconds that other calls wait for the answer to a trial. An orchestrator refuses credentials at once. */
+const trialWait = 2_000;
 
 interface Refused {
   readonly probe: Probe;
@@ -51,16 +59,19 @@ class Guard implements RefusalGuard {
   #count = 0;
   #deciding: Promise<void> | undefined;
   #state: Refused | undefined;
+  /** Of the one call that tries credentials after a 401. Resolves at its end, or after a moment. */
+  #trial: Promise<void> | undefined;
 
   constructor(needs: GuardNeeds) {
     this.#needs = needs;
     this.#basis = needs.credentials.basis();
   }
 
-  admit(scope: CallScope): Promise<void> | undefined {
-    if (this.#deciding !== undefined) return untilAborted(scope, this.#deciding).then(() => this.admit(scope));
+  admit(scope: CallScope): Promise<() => void> | (() => void) {
+    const awaited = this.#deciding ?? this.#trial;
+    if (awaited !== undefined) return untilAborted(scope, awaited).then(() => this.admit(scope));
     const state = this.#refused();
-    if (state === undefined) return undefined;
+    if (state === undefined) return this.#count === 0 ? nothing : this.#try();
     const { name, credentials, clock } = this.#needs;
     if (this.takeProbe()) void state.probe();
     const seconds = Math.max(1, Math.ceil(((this.#state?.probeAt ?? 0) - clock.monotonic()) / 1_000));
@@ -69,6 +80,17 @@ class Guard implements RefusalGuard {
       `The orchestrator of the adapter instance "${name}" refuses its credentials (auth: ${credentials.type}), and a probe was refused too. The gateway sends nothing with them until they change or a probe succeeds, so that no account is locked. Nothing was sent.`,
       { headers: { 'Retry-After': String(seconds) } },
     );
+  }
+
+  #try(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, trialWait);
+    const trial = promise.finally(() => {
+      clearTimeout(timer);
+      if (this.#trial === trial) this.#trial = undefined;
+    });
+    this.#trial = trial;
+    return resolve;
   }
 
   answered(status: number, isRefused: boolean, probe: Probe): void {

@@ -118,12 +118,13 @@ function attemptsOf(
 ): AdapterNode['send'] {
   const { breaker, standing, sender, outbound, probe } = parts;
   const attempt = async (call: NodeCall, scope: CallScope): Promise<AttemptResult> => {
+    let ended = (): void => {};
     try {
       const written = call.written === undefined ? call : await writeFor(call, call.written, scope);
       if (written instanceof GatewayError) return { failure: written };
       const { identity, method } = call;
       const guarding = identity === undefined ? guard : noGuard;
-      await guarding.admit(scope);
+      ended = await guarding.admit(scope);
       const send = (headers: readonly string[]): Promise<UpstreamReply> =>
         breaker.run(() => sender.send(outbound(written, headers), scope));
       const { reply, refused } = await sendAuthenticated({ credentials, identity, isQuery: method === 'GET', scope, send });
@@ -136,6 +137,8 @@ function attemptsOf(
       // Another server may answer at the address.
       proof.forget();
       return { failure };
+    } finally {
+      ended();
     }
   };
   const writeFor = async (call: NodeCall, written: WrittenForNode, scope: CallScope): Promise<NodeCall | GatewayError> => {

@@ -43,6 +43,9 @@ export class VaultClient {
   readonly #options: VaultOptions;
   readonly #said: string;
   #session: Session | undefined;
+  #opening: Promise<Session> | undefined;
+  /** By target: when another login did not help. Until the longest age is over, no further login makes a token for it. */
+  readonly #denied = new Map<string, number>();
 
   constructor(options: VaultOptions) {
     this.#options = options;
@@ -69,13 +72,7 @@ export class VaultClient {
   async #read(way: Way, path: string, key: string): Promise<SourceRead> {
     const [mount = '', ...rest] = path.split('/');
     const target = `${mount}/data/${rest.map(encodeURIComponent).join('/')}`;
-    const ask = async (): Promise<UpstreamReply> => await this.#ask(way, { target, token: (await this.#present(way)).token });
-    let reply = await ask();
-    if (reply.status === 403) {
-      // The token may have been revoked.
-      this.#session = undefined;
-      reply = await ask();
-    }
+    const reply = await this.#askAllowed(way, target);
     if (reply.status === 404) throw new VaultFault(`has nothing at ${path}`);
     if (reply.status !== 200) throw new VaultFault(`answered ${reply.status} for ${path}`);
     const value = memberIn(memberIn(memberIn(jsonOf(reply), 'data'), 'data'), key);
@@ -84,11 +81,35 @@ export class VaultClient {
     return { text: value, ...(lease === 0 ? {} : { renewIn: Math.max(shortestAge, Math.min(lease / 3, longestAge)) }) };
   }
 
-  /** Renews the token at half of its lease; where it cannot be renewed, logs in again. */
+  /** After a 403 with another token, once. */
+  async #askAllowed(way: Way, target: string): Promise<UpstreamReply> {
+    const session = await this.#present(way);
+    const reply = await this.#ask(way, { target, token: session.token });
+    if (reply.status !== 403) {
+      this.#denied.delete(target);
+      return reply;
+    }
+    if (performance.now() < (this.#denied.get(target) ?? Number.NEGATIVE_INFINITY) + longestAge) return reply;
+    // The token was revoked, or has lost rights. Another read may have logged in meanwhile.
+    if (this.#session === session) this.#session = undefined;
+    const again = await this.#ask(way, { target, token: (await this.#present(way)).token });
+    if (again.status === 403) this.#denied.set(target, performance.now());
+    return again;
+  }
+
+  /** All who ask meanwhile share one login. */
   async #present(way: Way): Promise<Session> {
     const held = this.#session;
     const age = held === undefined ? 0 : performance.now() - held.since;
     if (held !== undefined && (held.lease === 0 || age < held.lease / 2)) return held;
+    this.#opening ??= this.#open(way, held, age).finally(() => {
+      this.#opening = undefined;
+    });
+    return await this.#opening;
+  }
+
+  /** Renews the token at half of its lease; where it cannot be renewed, logs in again. */
+  async #open(way: Way, held: Session | undefined, age: number): Promise<Session> {
     const renewed = held?.isRenewable === true && age < held.lease ? await this.#renew(way, held) : undefined;
     this.#session = renewed ?? (await this.#logIn(way));
     return this.#session;

@@ -20,7 +20,16 @@ const endpoint = await tokenEndpoint({ after }, 'client-secret');
 const json = (value: unknown, status = 200): Buffer => jsonReply(JSON.stringify(value), { status });
 const denied = json({ errors: ['permission denied'] }, 403);
 
-const vault = { secretId: 's1', lease: 3_600, renewable: true, value: 'one', logins: 0, renewals: 0, valid: new Set<string>() };
+const vault = {
+  secretId: 's1',
+  lease: 3_600,
+  renewable: true,
+  value: 'one',
+  logins: 0,
+  renewals: 0,
+  denied: false,
+  valid: new Set<string>(),
+};
 function answer(one: FarRequest): Buffer {
   const path = one.target.replace(/^\/base\/v1\//u, '');
   const body = one.body.length === 0 ? {} : (JSON.parse(one.body.toString()) as Readonly<Record<string, unknown>>);
@@ -40,7 +49,8 @@ function answer(one: FarRequest): Buffer {
     vault.renewals += 1;
     return json({ auth: { client_token: token, lease_duration: vault.lease, renewable: true } });
   }
-  if (path === 'secret/data/noc/nso' && one.method === 'GET')
+  if (vault.denied) return denied;
+  if (/^secret\/data\/noc\/(?:nso|other)$/u.test(path) && one.method === 'GET')
     return json({ data: { data: { password: vault.value, port: 1 }, metadata: { version: 1 } } });
   return json({ errors: [] }, 404);
 }
@@ -53,6 +63,7 @@ beforeEach(() => {
     value: 'one',
     logins: 0,
     renewals: 0,
+    denied: false,
     valid: new Set(['fixed']),
   });
   far.answer(answer);
@@ -131,6 +142,41 @@ test('a new value in the vault is there after a refusal, with the same token, an
   vault.value = 'three';
   const { again } = await started(t, config(appRole));
   assert.equal(secretIn(await again()).reveal(), 'three');
+});
+
+test('a vault that denies a path after another login gets one login, and the last good value stays with its age', async (t) => {
+  const { loaded, secrets, again } = await started(t, config(appRole));
+  vault.denied = true;
+  await Promise.all(Array.from({ length: 5 }, () => secretIn(loaded).renew()));
+  assert.equal(vault.logins, 2, 'all who ask share it');
+  assert.equal(secretIn(loaded).reveal(), 'one');
+  const { warnings } = await again();
+  assert.match(warnings[0]?.message ?? '', /answered 403 for secret\/noc\/nso; the last good value, \d+ s old/u);
+  const state = secrets.states().find(({ name }) => name.startsWith('vault '));
+  assert.deepEqual([state?.failing, state?.name], [true, 'vault secret/noc/nso password']);
+  assert.ok((state?.age ?? -1) >= 0);
+});
+
+test('many secrets of a vault whose token was revoked cause one login', async (t) => {
+  const files = { 'secret-id': 's1\n' };
+  const reference = '{ vault: secret/noc/nso, key: password }';
+  const other = `  - { name: B, kind: nso, url: "http://b", auth: { type: basic, username: gw, password: { vault: secret/noc/other, key: password } } }`;
+  const { loaded } = await started(
+    t,
+    `${config(appRole, reference).replace('adapters: [{', 'adapters:\n  - {').replace(/\]$/u, '')}\n${other}`,
+    files,
+  );
+  assert.equal(vault.logins, 1);
+  vault.valid.clear();
+  vault.value = 'two';
+  const passwords = loaded.config.adapters.flatMap(({ auth }) => (auth?.type === 'basic' ? [auth.password] : []));
+  assert.equal(passwords.length, 2);
+  await Promise.all(passwords.map((password) => password.renew()));
+  assert.deepEqual(
+    passwords.map((password) => password.reveal()),
+    ['two', 'two'],
+  );
+  assert.equal(vault.logins, 2);
 });
 
 test('the token of a vault is renewed before it ends, in the background', async (t) => {

@@ -124,7 +124,7 @@ export const automationsSection = mapping({
   storePerPerson: defaulted(
     size('1048576GiB'),
     '2GiB',
-    'What the runs, events, approvals and documents of one person may take of the store. Beyond it the person starts no run.',
+    'What the runs, events, approvals, waiting calls of agents and documents of one person may take of the store. Beyond it the person starts no run.',
   ),
   taskData: defaulted(
     flag,

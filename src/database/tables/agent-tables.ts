@@ -12,14 +12,14 @@ interface AgentTaskTable {
   /** The id by which the token of the request can be revoked. */
   readonly token: string | null;
   readonly tool: string;
-  /** JSON text with the exact arguments. Null once the task has ended. */
+  /** JSON text with the exact arguments. Null once the task has ended, or its caller has taken it back. */
   readonly arguments: string | null;
   /** JSON text: the program of the client. */
   readonly client: string;
   /** The approval that it waits for now. */
   readonly approval: string;
   readonly status: 'working' | 'completed' | 'cancelled';
-  /** JSON text: what the tool answered. */
+  /** JSON text: what the tool answered. While the task works: set once its call may have left. */
   readonly result: string | null;
   readonly created_at: number;
   readonly changed_at: number;

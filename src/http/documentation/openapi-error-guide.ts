@@ -175,7 +175,7 @@ export const errorGuide: Readonly<Record<ErrorCode, { readonly meaning: string; 
   },
   'quota-reached': {
     meaning:
-      'The runs, events, approvals and documents of the caller take as much of the store as one person may have (`automations.storePerPerson`). A schedule of that person skips its due times.',
+      'The runs, events, approvals, waiting calls of agents and documents of the caller take as much of the store as one person may have (`automations.storePerPerson`). A schedule of that person skips its due times.',
     remedy: 'Wait until runs are older than `automations.retention`, or ask the operator for more. Runs under way go on.',
   },
   'too-many-requests': {

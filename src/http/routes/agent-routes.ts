@@ -70,7 +70,7 @@ export function agentRoutes({ door, tokenId, base, issuers }: AgentRoutesOptions
         const found = baseOf(origin);
         return found === undefined || issuers().length === 0 ? '' : `resource_metadata="${found}${metadataPath}/mcp"`;
       },
-      handle: async (request) => await replyOf(await answerOf(request, { door, tokenId, base }), request),
+      handle: async (request) => await replyOf(await answerOf(request, { door, tokenId, base })),
     },
     metadata(metadataPath),
     metadata(`${metadataPath}/mcp`),
@@ -120,27 +120,22 @@ async function answerOf(
   });
 }
 
-async function replyOf(response: Response, { whenDraining }: Pick<RouteRequest, 'whenDraining'>): Promise<RouteReply> {
+/** A stream ends with the answer to its message, also while the gateway stops. */
+async function replyOf(response: Response): Promise<RouteReply> {
   const { status, body, headers } = response;
   const kept = Object.fromEntries([...headers].filter(([name]) => name.startsWith('mcp-') || name === 'allow'));
   const mediaType = headers.get('content-type') ?? undefined;
   if (body !== null && mediaType?.startsWith('text/event-stream') === true)
-    return { kind: 'streamed', mediaType: 'text/event-stream', headers: kept, pieces: piecesOf(body, whenDraining) };
+    return { kind: 'streamed', mediaType: 'text/event-stream', headers: kept, pieces: piecesOf(body) };
   const text = await response.text();
   return { kind: 'plain', status, headers: kept, ...(text !== '' && { body: text, ...(mediaType && { mediaType }) }) };
 }
 
-/** Ends where the gateway begins to stop, too: a stream may have no end of its own. */
-async function* piecesOf(
-  body: ReadableStream<Uint8Array>,
-  whenDraining: RouteRequest['whenDraining'],
-): AsyncGenerator<Buffer, void, undefined> {
+async function* piecesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Buffer, void, undefined> {
   const reader = body.getReader();
-  const forget = whenDraining(() => void reader.cancel().catch(() => {}));
   try {
     for (let next = await reader.read(); next.value !== undefined; next = await reader.read()) yield Buffer.from(next.value);
   } finally {
-    forget();
     await reader.cancel().catch(() => {});
   }
 }

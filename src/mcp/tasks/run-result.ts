@@ -1,26 +1,42 @@
 import type { WholeRun } from '#runs/catalogue/run-requests.ts';
 import type { AgentNeeds } from '../agent-needs.ts';
 import type { ToolRequest } from '../agent-request.ts';
-import type { Cursor } from '../fence.ts';
-import { fencedPage, objectResult, type ToolResult } from '../tool-result.ts';
+import { type Cursor, maxPage } from '../fence.ts';
+import { fencedPage, type MarkText, objectOfOthers, type ToolResult } from '../tool-result.ts';
+
+/** Bytes. A name has at most 256 characters. */
+const maxObject = 3_000;
 
 /** The small object of a run. `approvals`: links where people decide what it waits for. */
-export function runObject({ id, status, automation, suspendedBy, createdAt, endedAt }: WholeRun, approvals: readonly string[]) {
+export function runObject(
+  { id, status, automation, suspendedBy, createdAt, endedAt }: WholeRun,
+  approvals: readonly string[],
+): (mark: MarkText) => Readonly<Record<string, unknown>> {
   const time = (at: number | undefined): string | undefined => (at === undefined ? undefined : new Date(at).toISOString());
   const waits = approvals.length === 0 ? {} : { approvals };
-  return { id, status, automation: automation?.name, suspendedBy, createdAt: time(createdAt), endedAt: time(endedAt), ...waits };
+  const times = { createdAt: time(createdAt), endedAt: time(endedAt) };
+  return (mark) => ({
+    id,
+    status,
+    automation: automation && mark(automation.name),
+    suspendedBy,
+    ...times,
+    ...waits,
+  });
 }
 
-/** With its output or its error, which may be what a far side wrote. */
+/** With its output or its error, which may be what a far side wrote; `***` is in place of passwords that people filled in. */
 export function runResult(
   run: WholeRun,
   { approvals, cursor }: { readonly approvals: readonly string[]; readonly cursor?: Cursor | undefined },
 ): ToolResult {
-  const text = run.output ?? (run.error && JSON.stringify(run.error));
+  const written = run.output ?? (run.error && JSON.stringify(run.error));
+  const text = written && run.shown(written);
   const what = run.output === undefined ? 'Its error:' : 'Its output:';
   const narrow = 'The output of the workflow decides how long it is.';
-  const page = text === undefined ? [] : [what, ...fencedPage(Buffer.from(text), { source: 'the run', cursor, narrow })];
-  return objectResult(runObject(run, approvals), ...page);
+  const most = maxPage - maxObject;
+  const page = text === undefined ? [] : [what, ...fencedPage(Buffer.from(text), { source: 'the run', cursor, narrow, most })];
+  return objectOfOthers(runObject(run, approvals), ...page);
 }
 
 const maxApprovals = 5;

@@ -8,7 +8,9 @@ import {
 import { GatewayError } from '#base/gateway-error.ts';
 import type { AgentNeeds } from '../agent-needs.ts';
 import type { ToolRequest } from '../agent-request.ts';
+import { readOnlyRefusal } from '../agent-tool.ts';
 import { onRecord } from '../call-entrance.ts';
+import { sentenceOf } from '../tool-result.ts';
 import { runTask } from './run-tasks.ts';
 import type { AgentTask } from './task-created.ts';
 import type { WaitingCalls } from './waiting-calls.ts';
@@ -39,6 +41,7 @@ export function createAgentTasks(waiting: Pick<WaitingCalls, 'cancel' | 'read'>,
       if (run === undefined) return await waiting.cancel(id, request.principal);
       await onRecord('cancelRun', request, { ...needs, isRecorded: true }, async (record) => {
         record.note({ run: id });
+        if (needs.isReadOnly()) throw readOnlyRefusal('Cancelling a run');
         if (run.endedAt === undefined) await needs.runs.cancel({ principal: request.principal, id });
       });
       return true;
@@ -65,9 +68,7 @@ export function answerTasks(
       if (!request.takesTasks)
         throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { extensions: { [tasksExtension]: {} } } });
       const answered = await work(taskId, request).catch((error: unknown) => {
-        throw error instanceof GatewayError
-          ? new ProtocolError(ProtocolErrorCode.InternalError, `${error.code}: ${error.message}`)
-          : error;
+        throw error instanceof GatewayError ? new ProtocolError(ProtocolErrorCode.InternalError, sentenceOf(error)) : error;
       });
       if (answered === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such task of yours.');
       return answered;

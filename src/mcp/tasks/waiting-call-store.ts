@@ -14,11 +14,13 @@ export interface WaitingCall {
   readonly principal: Pick<Principal, 'id' | 'username'>;
   readonly token: string | undefined;
   readonly tool: string;
-  /** Undefined once it has ended. */
+  /** Undefined once it has ended, or its caller has taken it back. */
   readonly given: ToolArguments | undefined;
   readonly client: NonNullable<AuditFacts['client']>;
   readonly approval: string;
   readonly status: Tables['agent_task']['status'];
+  /** It works, and the call may have left. */
+  readonly hasBegun: boolean;
   readonly result: ToolResult | undefined;
   readonly createdAt: number;
   readonly changedAt: number;
@@ -26,7 +28,7 @@ export interface WaitingCall {
   readonly lowest: number;
 }
 
-type NewWaitingCall = Omit<WaitingCall, 'status' | 'result' | 'changedAt' | 'lowest'>;
+type NewWaitingCall = Omit<WaitingCall, 'changedAt' | 'hasBegun' | 'lowest' | 'result' | 'status'>;
 
 type Store = Pick<Database, 'read' | 'records'>;
 
@@ -48,14 +50,15 @@ function createReading({ read, records }: Store) {
       const row = await read.selectFrom('agent_task').selectAll().where('id', '=', id).executeTakeFirst();
       return row && callOf(row);
     },
-    /** All that work and need no newer version, in the order of their ids. */
-    async working(after: string, limit: number): Promise<readonly WaitingCaller[]> {
-      const working = read
+    /** All that wait and need no newer version, in the order of their ids. */
+    async waiting(after: string, limit: number): Promise<readonly WaitingCaller[]> {
+      const waiting = read
         .selectFrom('agent_task')
         .select(['id', 'principal', 'token', 'approval'])
         .where('status', '=', 'working')
+        .where('result', 'is', null)
         .where(mayActOn('agent_task'));
-      const rows = await working.where('id', '>', after).orderBy('id').limit(limit).execute();
+      const rows = await waiting.where('id', '>', after).orderBy('id').limit(limit).execute();
       return rows.map(waiterOf);
     },
     async forget(before: number): Promise<void> {
@@ -76,39 +79,67 @@ function createTaking({ read, records }: Store) {
     return row && callOf(row);
   };
   return {
-    /** Takes tasks whose approval waits no more, until this time. No other gateway gets them before. */
-    async take({ limit, ...times }: Record<'now' | 'until' | 'limit', number>): Promise<readonly WaitingCall[]> {
-      const { now } = times;
-      const { rows } = await sql<{ readonly id: string }>`select id from agent_task
+    /** Tasks whose approval waits no more, and that no gateway works on: the oldest first. */
+    async ready(now: number, limit: number): Promise<readonly Pick<WaitingCall, 'id' | 'principal'>[]> {
+      const { rows } = await sql<Pick<Tables['agent_task'], 'id' | 'principal'>>`select id, principal from agent_task
         where status = 'working' and leased_until < ${now} and ${mayActOn('agent_task')} and not exists (select 1 from approval
           where approval.id = agent_task.approval and approval.status = 'waiting' and approval.expires_at > ${now})
-        limit ${limit}`.execute(read);
-      const taken = await Promise.all(rows.map(({ id }) => takeOne(id, times)));
+        order by created_at, id limit ${limit}`.execute(read);
+      return rows.map(({ id, principal }) => ({ id, principal: JSON.parse(principal) as WaitingCall['principal'] }));
+    },
+    /** Takes those of these tasks that are still free, until this time. No other gateway gets them before. */
+    async take(ids: readonly string[], times: Record<'now' | 'until', number>): Promise<readonly WaitingCall[]> {
+      const taken = await Promise.all(ids.map((id) => takeOne(id, times)));
       return taken.filter((call) => call !== undefined);
     },
-    /** Keeps, or gives back, tasks that this gateway took. */
-    async lease(ids: readonly string[], until: number): Promise<void> {
-      if (ids.length === 0) return;
+    /** Keeps, or gives back, tasks that this gateway took. Answers those that their caller has taken back. */
+    async lease(ids: readonly string[], until: number): Promise<readonly string[]> {
+      if (ids.length === 0) return [];
       const kept = records.updateTable('agent_task').set({ leased_until: until }).where('id', 'in', ids);
-      await kept.where('status', '=', 'working').where(mayActOn('agent_task')).execute();
+      const rows = await kept
+        .where('status', '=', 'working')
+        .where(mayActOn('agent_task'))
+        .returning(['id', 'arguments'])
+        .execute();
+      return rows.filter((row) => row.arguments === null).map(({ id }) => id);
     },
   };
 }
 
+/** In place of the result of a task that works: its call may have left. */
+const begun = '{"begun":true}';
+
 function createEnding({ records }: Store) {
+  const working = (id: string, set: Partial<Tables['agent_task']>) =>
+    records.updateTable('agent_task').set(set).where('id', '=', id).where('status', '=', 'working').where(mayActOn('agent_task'));
   /** Changes a task that works. False: it has ended. */
-  const change = async (id: string, set: Partial<Tables['agent_task']>, freeAt = Number.MAX_SAFE_INTEGER): Promise<boolean> => {
-    const working = records.updateTable('agent_task').set(set).where('id', '=', id).where('status', '=', 'working');
-    const changed = await working.where('leased_until', '<', freeAt).where(mayActOn('agent_task')).returning('id').execute();
-    return changed.length > 0;
-  };
+  const change = async (id: string, set: Partial<Tables['agent_task']>): Promise<boolean> =>
+    (await working(id, set).returning('id').execute()).length > 0;
   return {
+    /** From now on the call may leave. False: its caller has taken it back, or it has ended. Asking again changes nothing. */
+    async begin(id: string): Promise<boolean> {
+      const open = working(id, { result: begun }).where('arguments', 'is not', null);
+      return (await open.returning('id').execute()).length > 0;
+    },
+    /** Nothing has left, and the call is tried again at this time. */
+    putOff: (id: string, until: number) => change(id, { result: null, leased_until: until }),
     /** It waits for another approval. */
-    waitFor: (id: string, approval: string, now: number) => change(id, { approval, changed_at: now, leased_until: 0 }),
+    waitFor: (id: string, approval: string, now: number) =>
+      change(id, { approval, result: null, changed_at: now, leased_until: 0 }),
     complete: (id: string, result: ToolResult, now: number) =>
       change(id, { status: 'completed', result: JSON.stringify(result), arguments: null, changed_at: now }),
-    /** False: it has ended, or a gateway works on it, and the call may have left. */
-    cancel: (id: string, now: number) => change(id, { status: 'cancelled', arguments: null, changed_at: now }, now),
+    /** The call has not left, and does not leave any more. */
+    cancelled: (id: string, now: number) => change(id, { status: 'cancelled', result: null, arguments: null, changed_at: now }),
+    /**
+     * Ends a task whose call has not begun. False: it has begun or ended; the gateway that makes it learns that its caller takes it
+     * back.
+     */
+    async takeBack(id: string, now: number): Promise<boolean> {
+      const open = working(id, { status: 'cancelled', arguments: null, changed_at: now }).where('result', 'is', null);
+      if ((await open.returning('id').execute()).length > 0) return true;
+      await change(id, { arguments: null });
+      return false;
+    },
   };
 }
 
@@ -149,7 +180,8 @@ function callOf(row: Tables['agent_task']): WaitingCall {
     given: row.arguments === null ? undefined : (JSON.parse(row.arguments) as ToolArguments),
     client: JSON.parse(row.client) as WaitingCall['client'],
     status: row.status,
-    result: row.result === null ? undefined : (JSON.parse(row.result) as ToolResult),
+    hasBegun: row.status === 'working' && row.result !== null,
+    result: row.status === 'working' || row.result === null ? undefined : (JSON.parse(row.result) as ToolResult),
     createdAt: row.created_at,
     changedAt: row.changed_at,
     lowest: row.lowest,

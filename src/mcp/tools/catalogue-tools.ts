@@ -6,7 +6,8 @@ import { textArgument } from '../agent-call.ts';
 import type { AgentNeeds } from '../agent-needs.ts';
 import { type AgentTool, agentTool, permit } from '../agent-tool.ts';
 import { onRecord } from '../call-entrance.ts';
-import { objectResult } from '../tool-result.ts';
+import { maxPage } from '../fence.ts';
+import { type MarkText, objectOfOthers, objectResult } from '../tool-result.ts';
 import { cursorArgument } from './query-tool.ts';
 
 const text = Type.String();
@@ -35,7 +36,7 @@ export function adaptersTool(needs: AgentNeeds): AgentTool {
 }
 
 const usual = 20;
-/** Characters of a description. */
+/** Characters. */
 const maxDescription = 200;
 
 export function automationsTool(needs: AgentNeeds): AgentTool {
@@ -59,6 +60,7 @@ export function automationsTool(needs: AgentNeeds): AgentTool {
         lastRun: Type.Optional(Type.Object({ id: text, status: text, endedAt: Type.Optional(text) })),
       }),
       total: Type.Integer(),
+      fence: Type.Optional(text),
       cursor: Type.Optional(text),
     }),
     call: (given, request) =>
@@ -83,13 +85,11 @@ export function automationsTool(needs: AgentNeeds): AgentTool {
               1,
             )
           : new Map<string, readonly LastRun[]>();
-        const next = skip + documents.length;
-        const cursor = documents.length > 0 && next < found.total ? { cursor: String(next) } : {};
-        return objectResult({
-          list: documents.map((one) => shownAutomation(one, runs.get(one._id)?.[0])),
-          total: found.total,
-          ...cursor,
-        });
+        const shown = (one: Listed, mark: MarkText) => shownAutomation(one, { lastRun: runs.get(one._id)?.[0], mark });
+        const fitting = documents.slice(0, countOfFitting(documents.map((one) => shown(one, (plain) => plain))));
+        const next = skip + fitting.length;
+        const cursor = fitting.length > 0 && next < found.total ? { cursor: String(next) } : {};
+        return objectOfOthers((mark) => ({ list: fitting.map((one) => shown(one, mark)), total: found.total, ...cursor }));
       }),
   });
 }
@@ -101,17 +101,30 @@ interface Listed {
   readonly data?: { readonly description?: string; readonly workflowId?: string };
 }
 
-function shownAutomation({ _id: id, name, nextRunAt, data = {} }: Listed, lastRun: LastRun | undefined) {
+function shownAutomation(
+  { _id: id, name, nextRunAt, data = {} }: Listed,
+  { lastRun, mark }: { readonly lastRun: LastRun | undefined; readonly mark: MarkText },
+) {
   const endedAt = lastRun?.endedAt === undefined ? undefined : new Date(lastRun.endedAt).toISOString();
   const description = data.description?.slice(0, maxDescription).toWellFormed();
   return {
     id,
-    name,
-    description,
-    workflow: data.workflowId,
+    name: mark(name),
+    description: description && mark(description),
+    workflow: data.workflowId && mark(data.workflowId),
     nextRunAt,
     lastRun: lastRun && { id: lastRun.id, status: lastRun.status, endedAt },
   };
+}
+
+/** How many of them fit into one result; at least one. */
+function countOfFitting(shown: readonly object[]): number {
+  let bytes = 0;
+  const over = shown.findIndex((one) => {
+    bytes += Buffer.byteLength(JSON.stringify(one)) + 1;
+    return bytes > maxPage;
+  });
+  return over < 0 ? shown.length : Math.max(1, over);
 }
 
 function skipIn(cursor: string | undefined): number {

@@ -14,7 +14,8 @@ export function previewTool(needs: AgentNeeds): AgentTool {
     effect: 'reads',
     operations: ['preview'],
     leaves: true,
-    description: 'Ask the orchestrator what a call of orchestrator_action would change (dry run). Nothing is changed.',
+    description:
+      'Ask the orchestrator what a call of orchestrator_action would change (dry run). Nothing is changed. For example method DELETE, path restconf/data/tailf-ncs:devices/device=ce0.',
     takes: {
       ...adapterArgument,
       path: pathSchema,

@@ -10,7 +10,7 @@ import { runObject, runResult, waitingApprovals } from '../tasks/run-result.ts';
 import { runTask } from '../tasks/run-tasks.ts';
 import { TaskCreated } from '../tasks/task-created.ts';
 import { exactObject, type ToolArguments } from '../tool-arguments.ts';
-import { objectResult, type ToolResult } from '../tool-result.ts';
+import { objectOfOthers, objectResult, type ToolResult } from '../tool-result.ts';
 import { cursorArgument } from './query-tool.ts';
 
 export function runTools(needs: AgentNeeds): readonly AgentTool[] {
@@ -20,7 +20,8 @@ export function runTools(needs: AgentNeeds): readonly AgentTool[] {
       effect: 'changes',
       operations: ['runAutomation'],
       leaves: true,
-      description: 'Start a run of an automation. Then ask get_run until its status is completed, faulted or cancelled.',
+      description:
+        'Start a run of an automation, for example with input {"device": "ce0"}. Then ask get_run until its status is completed, faulted or cancelled.',
       takes: {
         automation: Type.String({ description: 'Id by list_automations.' }),
         input: Type.Optional({
@@ -43,6 +44,7 @@ export function runTools(needs: AgentNeeds): readonly AgentTool[] {
         link: Type.Optional(Type.String()),
         expires: Type.Optional(Type.String()),
         automation: Type.Optional(Type.String()),
+        fence: Type.Optional(Type.String()),
         suspendedBy: Type.Optional(Type.String()),
         createdAt: Type.Optional(Type.String()),
         endedAt: Type.Optional(Type.String()),
@@ -67,7 +69,7 @@ async function startRun(given: ToolArguments, request: ToolRequest, needs: Agent
     return started.run;
   });
   if (takesTasks) throw new TaskCreated(await runTask(run, request, needs));
-  return objectResult(runObject(run, []), `The run has begun. Ask get_run with run "${run.id}" for what came of it.`);
+  return objectOfOthers(runObject(run, []), `The run has begun. Ask get_run with run "${run.id}" for what came of it.`);
 }
 
 async function readRunOrApproval(given: ToolArguments, request: ToolRequest, needs: AgentNeeds): Promise<ToolResult> {

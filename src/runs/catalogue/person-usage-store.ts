@@ -3,8 +3,8 @@ import type { Database } from '#database/database.ts';
 import { digestOf } from '../journal/run-row.ts';
 
 /**
- * Bytes that the store holds of a person's principals. These are runs with states and events, sent events, approvals, and documents of the
- * catalogue. The history of automations has their documents of now as well.
+ * Bytes that the store holds of a person's principals. These are runs with states and events, sent events, approvals, waiting calls of
+ * agents, and documents of the catalogue. The history of automations has their documents of now as well.
  */
 export async function usageOf(
   { read, dialect }: Pick<Database, 'dialect' | 'read'>,
@@ -24,6 +24,8 @@ export async function usageOf(
     sql`select sum(octet_length(event)) from event_log where sender_digest in ${digests}`,
     sql`select sum(octet_length(facts) + coalesce(octet_length(body), 0) + coalesce(octet_length(preview), 0))
       from approval where caller_digest in ${digests}`,
+    sql`select sum(coalesce(octet_length(arguments), 0) + coalesce(octet_length(result), 0))
+      from agent_task where ${names('agent_task.principal')}`,
     sql`select sum(bytes) from automation_history where principal_digest in ${digests}`,
     sql`select sum(octet_length(document) + octet_length(definition)) from workflow where ${names('storers')}`,
     sql`select sum(octet_length(document)) from form where ${names('facts')}`,

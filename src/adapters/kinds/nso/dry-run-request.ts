@@ -12,7 +12,7 @@ type Written = WrittenDryRun | NoDryRun;
 type Asked = Parameters<DryRuns['write']>[1];
 
 /** Their input has a `dry-run`. */
-const actions: ReadonlySet<string> = new Set(['sync-from', 'sync-to', 're-deploy', 'un-deploy']);
+export const dryRunActions: ReadonlySet<string> = new Set(['sync-from', 'sync-to', 're-deploy', 'un-deploy']);
 
 /** Commit parameters that NSO combines with no dry run. */
 const excluded = /^(?:no-overwrite|no-out-of-sync-check|commit-queue(?:-.*)?)$/u;
@@ -40,17 +40,10 @@ function postDryRun(
   const target = nameOfTarget(resource);
   if (target === undefined)
     return { none: 'the path of the POST is not written as NSO writes paths, so what it names is not certain' };
-  if (!target.isEntry && actions.has(target.name)) return actionDryRun(call, asked.format);
+  if (!target.isEntry && dryRunActions.has(target.name)) return actionDryRun(call, asked.format);
   const problem = place === 'operations' ? 'it is an operation' : whyNoChild(call);
   if (problem === undefined) return configurationDryRun(call, asked);
-  return { none: `NSO has no dry run of this POST: ${problem}; it has one of the actions ${[...actions].join(', ')}` };
-}
-
-/** A POST that creates a configuration child, and nothing that NSO may take for an action. `resource`: the path before its query. */
-export function isConfigurationPost(resource: string, call: Pick<ChangeCall, 'body' | 'contentType'>): boolean {
-  const target = /^\/?restconf\/data(?:\/|$)/u.test(resource) ? nameOfTarget(resource) : undefined;
-  if (target === undefined) return false;
-  return (target.isEntry || !actions.has(target.name)) && whyNoChild(call) === undefined;
+  return { none: `NSO has no dry run of this POST: ${problem}; it has one of the actions ${[...dryRunActions].join(', ')}` };
 }
 
 function configurationDryRun(call: ChangeCall, { format, form }: Asked): Written {

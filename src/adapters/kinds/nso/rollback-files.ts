@@ -9,7 +9,11 @@ export const rollbackWithLabel: Stamps['find'] = async (label, read): Promise<Fo
   if (status !== 200 && status !== 204) return { unknown: `NSO answered ${status} to the list of its rollback files.` };
   const tree = body.length === 0 ? undefined : await readTreeInSteps(body);
   if (tree === undefined && status === 200) return { unknown: 'NSO answered something else than a list of rollback files.' };
-  const file = entriesIn(memberNamed(tree, 'file')).find((one) => textIn(one, 'label') === label);
+  const files = entriesIn(memberNamed(tree, 'file'));
+  // NACM hides files without a word, and each commit makes one.
+  if (files.length === 0)
+    return { unknown: 'NSO shows no rollback file at all: it keeps none, or the account of the gateway may not read them.' };
+  const file = files.find((one) => textIn(one, 'label') === label);
   if (file === undefined)
     return {
       found: false,
