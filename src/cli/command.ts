@@ -70,8 +70,7 @@ export interface DemoOptions {
 /** An option that takes a value. */
 export interface CommandOption {
   readonly value: string;
-  /** Empty if the option has no default. */
-  readonly default: string;
+  readonly default?: string;
   readonly meaning: string;
   /** Other values are refused. */
   readonly values?: readonly string[];
@@ -96,7 +95,7 @@ export interface Command {
 }
 
 export interface GivenArguments {
-  /** The value of an option, or its default. */
+  /** The value of an option, or its default; empty where it has none. */
   readonly option: (name: string) => string;
   /** True if the flag was given. */
   readonly flag: (name: string) => boolean;

@@ -10,8 +10,8 @@ import { program } from './texts/help.ts';
 
 /** The options of every command that asks a running gateway. */
 export const gatewayOptions = {
-  url: { value: 'URL', default: '', meaning: 'the gateway (default: GATEWAY_URL, otherwise http://127.0.0.1:3000)' },
-  user: { value: 'NAME', default: '', meaning: 'the user (default: GATEWAY_USER); the password is in GATEWAY_PASSWORD' },
+  url: { value: 'URL', meaning: 'the gateway (default: GATEWAY_URL, otherwise http://127.0.0.1:3000)' },
+  user: { value: 'NAME', meaning: 'the user (default: GATEWAY_USER); the password is in GATEWAY_PASSWORD' },
 } as const satisfies Readonly<Record<string, CommandOption>>;
 
 /** For the descriptions of those commands. */

@@ -1,15 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { visible } from '#base/text/visible.ts';
-import { durationText, type GatewayError, type Run } from '#client/gateway.ts';
+import { durationText, type Gateway, GatewayError, type Run } from '#client/gateway.ts';
 import type { CommandContext } from '../command.ts';
-import type { GatewaySession } from '../gateway-session.ts';
+import { exact, type GatewaySession } from '../gateway-session.ts';
 import { shellWord } from '../invocation.ts';
 import { print } from '../output.ts';
-import { fitted } from '../texts/display-width.ts';
-import { createRunTimeline, type LifecycleEvent } from '../texts/lifecycle-event.ts';
+import { createRunTimeline, type LifecycleEvent, readLifecycleEvent } from '../texts/lifecycle-event.ts';
 import { createProgressLine } from '../texts/progress-line.ts';
 import { between, errorText } from '../texts/run-words.ts';
-import { followRun } from './follow-run.ts';
-import { tellApprovals } from './waiting-approvals.ts';
+import { fitted } from '../texts/text-table.ts';
 
 const exitCodes: Readonly<Partial<Record<Run['status'], number>>> = { completed: 0, faulted: 1, cancelled: 1, suspended: 3 };
 
@@ -88,4 +87,101 @@ async function printEnd({ stdout, stderr, invocation }: CommandContext, run: Run
 /** JSON in lines. Line breaks are its own: those inside strings are escaped. */
 function jsonLines(value: unknown): string {
   return JSON.stringify(value, undefined, 2).split('\n').map(visible).join('\n');
+}
+
+interface Following {
+  readonly gateway: Gateway;
+  /** Id of the run. */
+  readonly id: string;
+  readonly interruption: AbortSignal;
+  readonly show: (event: LifecycleEvent) => Promise<void>;
+  /** Called once for each time that the gateway goes away. */
+  readonly complain: (error: GatewayError) => void;
+}
+
+/** Milliseconds until the gateway is asked again. */
+const retryAfter = 1_000;
+
+const pauses: ReadonlySet<string> = new Set(['completed', 'faulted', 'cancelled', 'suspended']);
+
+/**
+ * Shows the events of a run from its beginning, each once. Resolves with the run when it has ended or is suspended, and with undefined after
+ * an interruption. While the gateway is away it asks again: the events go on after the last one.
+ */
+async function followRun(following: Following): Promise<Run | undefined> {
+  const { interruption } = following;
+  try {
+    return await untilPause(following);
+  } catch (error) {
+    if (interruption.aborted) return undefined;
+    throw error;
+  }
+}
+
+async function untilPause({ gateway, id, interruption, show, complain }: Following): Promise<Run> {
+  let isAway = false;
+  const away = (error: GatewayError): void => {
+    if (!isAway) complain(error);
+    isAway = true;
+  };
+  const back = (): void => {
+    isAway = false;
+  };
+  const events = gateway.followRun({ path: { id }, signal: interruption, onInterruption: away, onOpen: back });
+  for await (const { text } of events) {
+    const event = readLifecycleEvent(text);
+    if (event === undefined) continue;
+    await show(event);
+    if (event.of !== 'workflow' || !pauses.has(event.kind)) continue;
+    const run = await patiently(() => readRun(gateway, id, interruption), away);
+    // The events of a run that was resumed tell of its earlier suspension.
+    if (pauses.has(run.status)) return run;
+  }
+  return await patiently(() => readRun(gateway, id, interruption), away);
+}
+
+async function readRun(gateway: Gateway, id: string, signal: AbortSignal): Promise<Run> {
+  return exact(await gateway.readRun({ path: { id }, signal }));
+}
+
+async function patiently<T>(ask: () => Promise<T>, away: (error: GatewayError) => void): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof GatewayError && error.isTemporary)) throw error;
+      away(error);
+      await sleep(Math.max(retryAfter, (error.retryAfter ?? 0) * 1_000));
+    }
+  }
+}
+
+interface Telling {
+  readonly gateway: Gateway;
+  /** Id of the run. */
+  readonly run: string;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+  /** Called once for each approval that the run waits for. */
+  readonly tell: (approval: string) => Promise<void>;
+}
+
+/** Milliseconds between two looks: the events of a run do not tell of its approvals. */
+const interval = 1_000;
+
+/** Tells of the approvals that a run waits for, until the signal. What keeps the gateway from an answer, the events of the run tell. */
+async function tellApprovals({ gateway, run, signal, tell }: Telling): Promise<void> {
+  const told = new Set<string>();
+  while (!signal.aborted) {
+    const query = { run, status: 'waiting', limit: 100 } as const;
+    const waiting = await gateway.listApprovals({ query, signal }).catch((error: unknown) => {
+      if (signal.aborted || error instanceof GatewayError) return undefined;
+      throw error;
+    });
+    for (const { id } of waiting?.value.list ?? []) {
+      if (!told.has(id)) await tell(id);
+      told.add(id);
+    }
+    await sleep(interval, undefined, { signal }).catch(() => undefined);
+  }
 }

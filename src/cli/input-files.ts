@@ -55,3 +55,10 @@ async function readStream(stream: Readable): Promise<{ readonly text: string } |
     return { fault: 'on standard input is not UTF-8 text' };
   }
 }
+
+/** The text of a file that a person named. `limit`: bytes. Rejects with a CommandFailed. */
+export async function readFile({ cwd }: Pick<CommandContext, 'cwd'>, file: string, limit: number): Promise<string> {
+  const read = await readRegularFile(resolve(cwd, file), limit);
+  if ('text' in read) return read.text;
+  throw new CommandFailed(`${file}:1:1: the file ${read.fault}`);
+}

@@ -1,6 +1,50 @@
 import { diff } from 'node:util';
-import { visible } from '#base/text/visible.ts';
-import { answeringCommand } from '../../gateway-command.ts';
+import { visible, visibleLines } from '#base/text/visible.ts';
+import type { ListedWorkflow, ListWorkflowsData, ReadWorkflowData } from '#client/gateway.ts';
+import { answeringCommand, gatewayCommand, givenOptions, limitOption, listCommand, pageSize } from '../../gateway-command.ts';
+import { print } from '../../output.ts';
+import { shortTime } from '../../texts/text-table.ts';
+
+export const workflowList = listCommand<ListedWorkflow>({
+  name: 'workflows list',
+  summary: 'list the workflows, each with its newest version',
+  description: ['List the workflows by id, each with its newest version.'],
+  options: {
+    storer: { value: 'PRINCIPAL', meaning: 'only versions whose calls count by the rights of this principal' },
+    limit: { ...limitOption, default: 'all', meaning: 'only the first N, or "all"' },
+  },
+  what: 'workflows',
+  columns: [
+    { title: 'WORKFLOW', cell: ({ id }) => id },
+    { title: 'VERSION', cell: ({ version }) => version },
+    { title: 'VERSIONS', cell: ({ versions }) => String(versions.length), dropped: 4 },
+    { title: 'STORED', cell: ({ createdAt }) => shortTime(createdAt), dropped: 3 },
+    { title: 'BY', cell: ({ createdBy }) => createdBy, dropped: 2 },
+    { title: 'TITLE', cell: ({ title }) => title, dropped: 1 },
+  ],
+  rows: ({ gateway, given }) =>
+    gateway.each.listWorkflows({
+      query: { ...givenOptions<NonNullable<ListWorkflowsData['query']>>(given, ['storer']), limit: pageSize(given) },
+    }),
+});
+
+const versionOption = { value: 'VERSION', meaning: 'this version; without it the newest release' } as const;
+
+export const workflowShow = gatewayCommand({
+  name: 'workflows show',
+  summary: 'print the document of a workflow',
+  description: ['Print the document as it was written, byte for byte where standard output is no terminal.'],
+  options: { version: versionOption },
+  flags: { json: 'print the document as JSON' },
+  operands: ['ID'],
+  async work({ context: { stdout, printsToTerminal }, gateway, given }) {
+    const headers = { Accept: given.flag('json') ? 'application/json' : 'application/yaml' };
+    const query = givenOptions<NonNullable<ReadWorkflowData['query']>>(given, ['version']);
+    const { text } = await gateway.readWorkflow({ path: { id: given.operand('ID') }, query, headers });
+    await print(stdout, printsToTerminal ? `${visibleLines(text).join('\n')}\n` : text);
+    return 0;
+  },
+});
 
 /** Lines around a change. */
 const context = 3;

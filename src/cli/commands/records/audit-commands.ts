@@ -1,9 +1,49 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AuditRecord, type Gateway, GatewayError, type ListAuditData } from '#client/gateway.ts';
-import { gatewayCommand, givenOptions, limitOption, readLimit } from '../../gateway-command.ts';
-import type { GatewaySession } from '../../gateway-session.ts';
+import { visible, visibleLines } from '#base/text/visible.ts';
+import { type AuditBody, type AuditRecord, type Gateway, GatewayError, type ListAuditData } from '#client/gateway.ts';
+import { answeringCommand, gatewayCommand, givenOptions, limitOption, readLimit } from '../../gateway-command.ts';
+import { CommandFailed, exact, type GatewaySession } from '../../gateway-session.ts';
+import { quoted } from '../../name-lookup.ts';
 import { print } from '../../output.ts';
-import { auditLine } from '../../texts/audit-line.ts';
+import { counted } from '../../texts/progress-line.ts';
+import { type Fact, factLines } from '../../texts/text-table.ts';
+
+export const auditShow = answeringCommand({
+  name: 'audit show',
+  summary: 'print a record of the audit log, and what its change sent',
+  description: [
+    'Print a record, and the body that its change sent, where the log keeps it. ID is that of "audit list",',
+    'or the commit label og-ID at the orchestrator.',
+  ],
+  operands: ['ID'],
+  async answer({ gateway, given, wordsFor }) {
+    const id = given.operand('ID').replace(/^og-/u, '');
+    const [record] = exact(await gateway.listAudit({ query: { id, limit: 1 } })).list;
+    if (record === undefined) throw new CommandFailed(`there is no record ${quoted(id)}`);
+    const sent = record.bodySha256 === undefined ? undefined : await bodyOf(gateway, record.id);
+    if (!(sent instanceof GatewayError)) return { value: { ...record, sent }, lines: linesOf(record, sent) };
+    return { value: record, lines: linesOf(record, undefined), hint: `its body: ${wordsFor(sent)}` };
+  },
+});
+
+/** The error where it is not kept, or may not be seen. */
+async function bodyOf(gateway: Gateway, id: string): Promise<AuditBody | GatewayError> {
+  try {
+    return (await gateway.readAuditBody({ path: { id: id.replace('/', '_') } })).value;
+  } catch (error) {
+    if (error instanceof GatewayError && (error.status === 403 || error.status === 404)) return error;
+    throw error;
+  }
+}
+
+function linesOf(record: AuditRecord, sent: AuditBody | undefined): readonly string[] {
+  const facts = Object.entries(record).map(
+    ([name, value]): Fact => [name, typeof value === 'string' ? value : JSON.stringify(value)],
+  );
+  if (sent === undefined) return factLines(facts);
+  const end = sent.truncated === true ? ['(the log has no more of it)'] : [];
+  return [...factLines(facts), '', ...visibleLines(sent.body), ...end];
+}
 
 const filters = ['from', 'to', 'timeZone', 'principal', 'object', 'device', 'adapter', 'address', 'search', 'outcome'] as const;
 /** Milliseconds between two polls, and the longest delay after which a record may appear behind one with a later time. */
@@ -21,32 +61,27 @@ export const auditList = gatewayCommand({
   options: {
     from: {
       value: 'TIME',
-      default: '',
       meaning: 'only records of this time or later, such as 2026-11-21 or 2026-11-21T08:00:00Z',
     },
-    to: { value: 'TIME', default: '', meaning: 'only records of this time or earlier; a day is included' },
-    timeZone: { value: 'ZONE', default: '', meaning: 'of these days, such as Europe/Berlin; by default UTC' },
-    principal: { value: 'NAME', default: '', meaning: 'only records of the principal with this name' },
+    to: { value: 'TIME', meaning: 'only records of this time or earlier; a day is included' },
+    timeZone: { value: 'ZONE', meaning: 'of these days, such as Europe/Berlin; by default UTC' },
+    principal: { value: 'NAME', meaning: 'only records of the principal with this name' },
     object: {
       value: 'NAME',
-      default: '',
       meaning: 'only records of this automation, workflow, form, approval or run: its name or id',
     },
-    device: { value: 'NAME', default: '', meaning: 'only changes of this device' },
-    adapter: { value: 'NAME', default: '', meaning: 'only calls to this adapter instance' },
+    device: { value: 'NAME', meaning: 'only changes of this device' },
+    adapter: { value: 'NAME', meaning: 'only calls to this adapter instance' },
     address: {
       value: 'TEXT',
-      default: '',
       meaning: 'only records with this text in their address or in the name of what they are about, such as a device',
     },
     search: {
       value: 'TEXT',
-      default: '',
       meaning: 'only records with this text in address, objects, devices, principal or detail',
     },
     outcome: {
       value: 'OUTCOME',
-      default: '',
       meaning: 'only calls with this outcome: ok, refused, failed or unknown',
       values: ['ok', 'refused', 'failed', 'unknown'],
     },
@@ -143,4 +178,51 @@ function recent(): number {
 
 function hasEnded({ event, outcome }: AuditRecord): boolean {
   return event !== 'request' || outcome !== undefined;
+}
+
+/** One line for a person at a terminal: time, outcome, principal, call or event, and result. */
+export function auditLine(record: AuditRecord): string {
+  const { time, event, principal, route, verb, adapter, address, detail, reason } = record;
+  // If no call was relayed, the address is the path at the gateway, which the route contains already.
+  const target = route?.endsWith(` ${address}`) === true ? undefined : address;
+  const about = [...objectsOf(record), ...(reason === undefined ? [] : [`reason: ${reason}`])];
+  const what =
+    event === 'request' ? [route, adapter, verb, target, ...about] : [`gateway: ${event}`, ...objectsOf(record), detail];
+  const result = resultOf(record);
+  const columns = [
+    time,
+    (event === 'request' ? shownOutcome(record) : '').padEnd(9),
+    (principal ?? '-').padEnd(16),
+    what.filter((part) => part !== undefined).join(' '),
+    result.length === 0 ? '' : `(${result.join(', ')})`,
+  ];
+  return visible(columns.join('  ').trimEnd());
+}
+
+/** What the record is about, by its names. */
+function objectsOf({ automation, workflow, form, approval, run }: AuditRecord): readonly string[] {
+  const version = workflow?.version === undefined ? '' : ` ${workflow.version}`;
+  const named = [
+    ['automation', automation?.name],
+    ['workflow', workflow && `${workflow.name}${version}`],
+    ['form', form?.name],
+    ['approval', approval?.name],
+    ['run', run?._id],
+  ] as const;
+  return named.flatMap(([kind, name]) => (name === undefined ? [] : [`${kind} ${JSON.stringify(name)}`]));
+}
+
+/** A replay sent nothing: its outcome is that of the first call. */
+function shownOutcome({ outcome, replays }: AuditRecord): string {
+  return replays === undefined ? (outcome ?? 'under way') : 'replayed';
+}
+
+function resultOf({ count, replays, status, code, durationMs }: AuditRecord): readonly string[] {
+  return [
+    count === undefined ? undefined : counted(count, 'time'),
+    replays === undefined ? undefined : `the reply to ${replays}`,
+    status === undefined ? undefined : `answered ${status}`,
+    code,
+    durationMs === undefined ? undefined : `${durationMs} ms`,
+  ].filter((part) => part !== undefined);
 }

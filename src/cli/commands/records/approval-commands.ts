@@ -1,9 +1,72 @@
 import { visible, visibleLines } from '#base/text/visible.ts';
-import type { Approval } from '#client/gateway.ts';
-import { answeringCommand } from '../../gateway-command.ts';
+import type { Approval, ListApprovalsData } from '#client/gateway.ts';
+import type { Command } from '../../command.ts';
+import { answeringCommand, givenOptions, limitOption, listCommand, pageSize } from '../../gateway-command.ts';
 import { exact } from '../../gateway-session.ts';
-import { type Fact, factLines } from '../../texts/facts.ts';
 import { taskPath } from '../../texts/run-words.ts';
+import { type Fact, factLines, shortTime } from '../../texts/text-table.ts';
+
+export const approvalList = listCommand<Approval>({
+  name: 'approvals list',
+  summary: 'list calls that people must approve',
+  description: [
+    'List approvals, the newest first: those that you asked for or may decide, and all of them with the role',
+    'admin. They have every field but the bodies and the previews.',
+  ],
+  options: {
+    status: { value: 'STATUS', default: 'waiting', meaning: 'only approvals with this status, or "all"' },
+    run: { value: 'RUN', meaning: 'only approvals for which this run waits' },
+    limit: { ...limitOption, default: 'all' },
+  },
+  what: 'approvals',
+  columns: [
+    { title: 'APPROVAL', cell: ({ id }) => id },
+    { title: 'STATUS', cell: ({ status }) => status },
+    { title: 'YOURS', cell: ({ mayDecide }) => (mayDecide ? 'to decide' : undefined), dropped: 3 },
+    { title: 'ASKED BY', cell: ({ principal }) => principal, dropped: 2 },
+    { title: 'EXPIRES', cell: ({ expires }) => shortTime(expires), dropped: 4 },
+    { title: 'ADAPTER', cell: ({ call }) => call?.adapter, dropped: 5 },
+    { title: 'WHAT', cell: ({ call, message }) => (call === undefined ? message : `${call.method} ${call.path}`) },
+  ],
+  rows({ gateway, given }) {
+    const names = given.option('status') === 'all' ? (['run'] as const) : (['run', 'status'] as const);
+    const query = givenOptions<NonNullable<ListApprovalsData['query']>>(given, names);
+    return gateway.each.listApprovals({ query: { ...query, limit: pageSize(given) } });
+  },
+});
+
+export const approvalGrant = decidingCommand('approvals grant', 'grantApproval', {
+  summary: 'let a call leave',
+  what: 'Grant an approval. Once all of its rules are satisfied, its caller can make the call, once.',
+});
+
+export const approvalReject = decidingCommand('approvals reject', 'rejectApproval', {
+  summary: 'refuse a call',
+  what: 'Reject an approval, also one that was granted and not used yet. The reason goes to its caller.',
+});
+
+function decidingCommand(
+  name: string,
+  operation: 'grantApproval' | 'rejectApproval',
+  { summary, what }: { readonly summary: string; readonly what: string },
+): Command {
+  return answeringCommand({
+    name,
+    summary,
+    description: [what, 'Print the state of the approval. You have to be one of its approvers.'],
+    options: { reason: { value: 'TEXT', meaning: 'why; on record', isRequired: true } },
+    operands: ['APPROVAL'],
+    async answer({ gateway, given }) {
+      const path = { id: given.operand('APPROVAL') };
+      const { value } = await gateway[operation]({ path, body: { reason: given.option('reason') } });
+      const missing = value.rules
+        .filter(({ satisfied }) => !satisfied)
+        .map((rule) => `${rule.name} ${rule.grants} of ${rule.count}`);
+      const rest = value.status === 'waiting' ? `: ${missing.join(', ')}` : '';
+      return { value, lines: [visible(`${value.status}${rest}`)] };
+    },
+  });
+}
 
 export const approvalShow = answeringCommand({
   name: 'approvals show',

@@ -1,8 +1,54 @@
-import type { BatchItem, Gateway, ListBatchItemsData } from '#client/gateway.ts';
+import {
+  type BatchItem,
+  durationText,
+  type Gateway,
+  type ListBatchItemsData,
+  type ListedRun,
+  type ListRunsData,
+} from '#client/gateway.ts';
 import { givenOptions, limitOption, listCommand, pageSize } from '../../gateway-command.ts';
 import { CommandFailed } from '../../gateway-session.ts';
-import { findRun, findTask, runOperand, runWords } from '../../lookups/run-lookup.ts';
-import { errorText } from '../../texts/run-words.ts';
+import { findAutomation, findRun, findTask, runOperand, runWords } from '../../name-lookup.ts';
+import { between, errorText } from '../../texts/run-words.ts';
+import { shortTime } from '../../texts/text-table.ts';
+
+const filters = ['workflow', 'status', 'principal', 'since', 'until', 'parent'] as const;
+
+export const runList = listCommand<ListedRun>({
+  name: 'runs list',
+  summary: 'list the runs of automations',
+  description: ['List runs, the newest first, with every field but input and output.'],
+  options: {
+    automation: { value: 'NAME', meaning: 'only runs of this automation: its name or its _id' },
+    workflow: { value: 'ID', meaning: 'only runs of this workflow, such as lab.sync' },
+    status: { value: 'STATUS', meaning: 'only runs with this status, such as suspended' },
+    principal: { value: 'NAME', meaning: 'only runs that belong to the principal with this name' },
+    since: { value: 'TIME', meaning: 'only runs of this time or later, such as 2026-11-21T08:00:00Z' },
+    until: { value: 'TIME', meaning: 'only runs before this time' },
+    parent: { value: 'RUN', meaning: 'only runs that the run with this id began, those of its batches included' },
+    limit: limitOption,
+  },
+  what: 'runs',
+  columns: [
+    { title: 'RUN', cell: ({ id }) => id },
+    { title: 'STATUS', cell: ({ status }) => status },
+    { title: 'CREATED', cell: ({ createdAt }) => shortTime(createdAt), dropped: 1 },
+    { title: 'TOOK', cell: (run) => tookText(run), dropped: 3 },
+    { title: 'STARTED BY', cell: ({ startedBy }) => startedBy.principal ?? startedBy.schedule, dropped: 4 },
+    { title: 'WORKFLOW', cell: ({ workflow, version }) => `${workflow} ${version}`, dropped: 2 },
+  ],
+  async *rows({ gateway, given }) {
+    const name = given.option('automation');
+    const automation = name === '' ? {} : { automation: (await findAutomation(gateway, name))._id };
+    const query = givenOptions<NonNullable<ListRunsData['query']>>(given, filters);
+    yield* gateway.each.listRuns({ query: { ...query, ...automation, limit: pageSize(given) } });
+  },
+});
+
+function tookText({ startedAt, endedAt }: ListedRun): string | undefined {
+  const took = between(startedAt, endedAt);
+  return took === undefined ? undefined : durationText(took);
+}
 
 type ItemQuery = NonNullable<ListBatchItemsData['query']>;
 
@@ -11,13 +57,12 @@ export const runItems = listCommand<BatchItem>({
   summary: 'list the items of a batch of a run',
   description: ['List the items of a batch by their indices, and what became of each.', runWords],
   options: {
-    task: { value: 'TASK', default: '', meaning: 'the task of the batch, where the run has several: its name or its id' },
+    task: { value: 'TASK', meaning: 'the task of the batch, where the run has several: its name or its id' },
     status: {
       value: 'STATUS',
-      default: '',
       meaning: 'only items with this status: failed, unknown, notStarted, or that of a run',
     },
-    search: { value: 'TEXT', default: '', meaning: 'only items with this text in the item, its output or its error' },
+    search: { value: 'TEXT', meaning: 'only items with this text in the item, its output or its error' },
     limit: { ...limitOption, meaning: 'only the first N, or "all"' },
   },
   operands: [runOperand],
