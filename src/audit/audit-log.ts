@@ -19,8 +19,7 @@ import { type ChainWriter, type ChainWriterOptions, createChainWriter } from './
 import type { Join } from './companion.ts';
 import { endedCall } from './ended-calls.ts';
 import { EntryQueue } from './entry-queue.ts';
-import { createIdempotencyKeys } from './idempotency/idempotency-keys.ts';
-import { createKeptReplies } from './idempotency/kept-replies.ts';
+import { createIdempotencyKeys, createKeptReplies } from './idempotency/idempotency-keys.ts';
 import { RepeatedRefusals } from './repeated-refusals.ts';
 import { withinSize } from './size-limit.ts';
 

@@ -1,7 +1,56 @@
-import type { AuditOutcome } from '#audit/audit-entry.ts';
+import type { Principal } from '#access/principal.ts';
+import type { AuditFacts, AuditOutcome } from '#audit/audit-entry.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import type { CallFacts } from './call-facts.ts';
+import type { Traffic } from '#outbound/call/call-scope.ts';
+
+/** What is known of a call; later notes are added to earlier ones. */
+export interface CallFacts {
+  /** Who asks, where the request is a login. */
+  readonly principal?: Principal | undefined;
+  /** The name of the adapter instance. */
+  readonly adapter?: string | undefined;
+  /** The method at the upstream. */
+  readonly verb?: string | undefined;
+  /** The URL, or the orchestrator's path, as it is sent. */
+  readonly address?: string | undefined;
+  /** The rule that allowed the call, or refused it. */
+  readonly rule?: string | undefined;
+  readonly upstreamStatus?: number | undefined;
+  /** The automation that the request created, changed or deleted. */
+  readonly automation?: { readonly _id: string; readonly name: string } | undefined;
+  /** What the request imported: how many automations, and the `_id`s of the first hundred. */
+  readonly imported?: { readonly documents: number; readonly ids: readonly string[] } | undefined;
+  /** The workflow that a request stored, took or deleted, or whose tombstone it removed; without `version` all versions. */
+  readonly workflow?:
+    | { readonly id: string; readonly version?: string | undefined; readonly tombstone?: true | undefined }
+    | undefined;
+  /** The id of the run that the request started, or changed. */
+  readonly run?: string | undefined;
+  /** The task of a run that makes the call. */
+  readonly via?: AuditFacts['via'];
+  /** Of a call over MCP: see AuditFacts. */
+  readonly client?: AuditFacts['client'];
+  /** The caller at the orchestrator, where the call is sent as its caller. */
+  readonly actsAs?: AuditFacts['actsAs'];
+  /** Set where the writer of a workflow says that the call changes nothing. */
+  readonly repeatable?: true | undefined;
+  /** The format of the dry run, where the call asks for one. */
+  readonly preview?: AuditFacts['preview'];
+  /** The form that the request stored or deleted. */
+  readonly form?: { readonly id: string } | undefined;
+  /** The id of the approval that the call asked for or used, or that the request decided. */
+  readonly approval?: string | undefined;
+  /** What that approval is about, for people. */
+  readonly approvalName?: string | undefined;
+  /** Why the person decides so. */
+  readonly reason?: string | undefined;
+  /** The request id of the earlier call whose reply is the answer again. */
+  readonly replays?: string | undefined;
+  /** Why the request was refused, where no GatewayError says so. */
+  readonly refusal?: string | undefined;
+  readonly traffic?: { readonly traffic: Traffic } | undefined;
+}
 
 /** The code of a failure: one of the error table, or `caller-left`. */
 export function failureCode(failure: unknown): string {

@@ -2,10 +2,10 @@ import { packageVersion } from '#base/package-version.ts';
 import { visible } from '#base/text/visible.ts';
 import { type Credentials, createGateway, type Gateway, GatewayError, type Reply } from '#client/gateway.ts';
 import { parseExact } from '#json/parse-json.ts';
-import { askPasswords } from './ask-passwords.ts';
 import type { CommandContext, CommandOption, GivenArguments } from './command.ts';
 import { gatewayFault, isAboutOptions } from './gateway-fault.ts';
 import { OutputFailed } from './output.ts';
+import { askPasswords } from './passwords.ts';
 import { program } from './texts/help.ts';
 
 /** The options of every command that asks a running gateway. */

@@ -7,10 +7,8 @@ import type { Log } from '#base/log.ts';
 import { newRequestId } from './admission/request-checks.ts';
 import { breakOffReply } from './connections/break-off.ts';
 import type { OpenConnections } from './connections/open-connections.ts';
-import { problemReply, unexpectedFailure } from './problem.ts';
-import { writeHead } from './reply-head.ts';
-import type { RequestScope } from './request-scope.ts';
-import type { ServedRequest } from './served-request.ts';
+import { problemReply, unexpectedFailure, writeHead } from './problem.ts';
+import type { RequestScope, ServedRequest } from './request-scope.ts';
 
 /** Answers an error that serving a request threw, as problem+json. The cause of an unexpected error goes to the log alone. */
 export function answerError(error: unknown, { raw, response, route, scope }: ServedRequest, log: Log): void {

@@ -18,11 +18,10 @@ import { answerError, noteFailure } from './error-replies.ts';
 import { idempotentRequestOf } from './idempotency.ts';
 import { writeReply } from './reply-writer.ts';
 import { type BodyReader, bodyReader, type ReadBody, readQuery } from './request-reader.ts';
-import type { RequestScope } from './request-scope.ts';
+import type { RequestScope, ServedRequest } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
 import { accessOf, isOfApi, type Route, type RouteReply } from './route.ts';
 import { bodyMediaTypes, isOptional } from './route-body.ts';
-import type { ServedRequest } from './served-request.ts';
 
 export interface RouteRunnerOptions {
   readonly access: Access;

@@ -38,7 +38,6 @@ const usualDelays: readonly number[] = [
 /** Part of the delay that is added at random, so that many notifications do not come back together. */
 const jitter = 0.2;
 const maxRetryAfter = hour;
-/** Attempts at one receiver at once. */
 const attemptsAtOnce = 4;
 /** Milliseconds. An older event is not sent: the receiver was not in the configuration, or no gateway ran. */
 const oldestEvent = 24 * hour;

@@ -3,7 +3,7 @@ import { auditOutcomes } from '#audit/audit-entry.ts';
 import { errorCodes } from '#base/error-codes.ts';
 import { callOutcome } from '#calls/call-outcome.ts';
 import type { CallRecord } from '#calls/call-record.ts';
-import { type RequestWatcher, standardMethods } from '#http/request-watcher.ts';
+import { type RequestWatcher, standardMethods } from '#http/request-span.ts';
 import { relayPatterns } from '#http/routes/calls/relay-patterns.ts';
 import { counter, histogram } from './counters.ts';
 import { figure } from './gauges.ts';

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { skipCodes } from '#automations/automation.ts';
 import type { KeptFigures } from '#base/timing/kept-figures.ts';
-import type { RunWatcher } from '#runs/engine/watchers/run-watcher.ts';
+import type { RunWatcher } from '#runs/engine/run-watcher.ts';
 import { suspensionReasons } from '#runs/interpreter/state/run-events.ts';
 import type { RunCounts } from '#runs/journal/run-queries.ts';
 import type { ScheduleWatcher } from '#runs/schedules/decide-due.ts';

@@ -25,9 +25,7 @@ import { createRunCatalogue, type RunCatalogue } from '#runs/catalogue/run-catal
 import { createStoreQuota, type StoreQuota } from '#runs/catalogue/store-quota.ts';
 import { createRunEngine, type RunEngine } from '#runs/engine/run-engine.ts';
 import type { RunTools } from '#runs/engine/run-tools.ts';
-import { createRunLog } from '#runs/engine/watchers/run-log.ts';
-import { createRunSpans } from '#runs/engine/watchers/run-spans.ts';
-import type { RunWatcher } from '#runs/engine/watchers/run-watcher.ts';
+import { createRunLog, createRunSpans, type RunWatcher } from '#runs/engine/run-watcher.ts';
 import type { RunCounts } from '#runs/journal/run-queries.ts';
 import { createRunStore, type RunStore } from '#runs/journal/run-store.ts';
 import { type RunPeople, tellRunsOfGonePeople } from '#runs/people/run-people.ts';
@@ -47,8 +45,7 @@ import { createExpressionPool } from '#workflows/jq/expression-pool.ts';
 import type { SchemaThreads } from '#workflows/schemas/schema-threads.ts';
 import type { LiveParts } from './live-parts.ts';
 import type { Approvals } from './open-approvals.ts';
-import { mayMatch } from './people-of-runs.ts';
-import { findStarted } from './start-facts.ts';
+import { findStarted, mayMatch } from './people-of-runs.ts';
 import type { StoreLosses } from './store/store-losses.ts';
 
 interface OpenRunsOptions {

@@ -3,7 +3,7 @@ import type { AutomationWithPeople } from '#automations/automation-catalogue.ts'
 import { isHeld, isScheduled } from '#automations/automation-people.ts';
 import type { RequestProblem } from '#base/gateway-error.ts';
 import { type OpenSchedulesOptions, scheduledWorkflow, schedulerNow } from './open-schedules.ts';
-import { startFactsOf } from './start-facts.ts';
+import { startFactsOf } from './people-of-runs.ts';
 
 /**
  * Every reason for which the schedule of an automation can begin no run. It is named by its `_id`, or given before it is stored. Empty without a

@@ -286,7 +286,6 @@ function createCatalogueChanges({ notifications }: Database) {
   };
 }
 
-/** A reading transaction. */
 export type ReadTransaction = Kysely<Tables>;
 
 /** Texts in groups. */

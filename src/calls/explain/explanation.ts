@@ -2,7 +2,7 @@ import type { Principal } from '#access/principal.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { withMaskedQuery } from '#base/text/masked-query.ts';
 import { TimeLimitPassed } from '#outbound/call/call-scope.ts';
-import type { CallFacts } from '../call-facts.ts';
+import type { CallFacts } from '../call-outcome.ts';
 
 /** Why a call failed, as its log line says it. It has no text of a body, and no value of a query. */
 export interface Explanation {

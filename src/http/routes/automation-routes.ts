@@ -1,15 +1,24 @@
 import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
-import { listedAutomationSchema } from '#automations/automation-schema.ts';
+import { inputPointer, readDraft } from '#automations/automation-document.ts';
+import { historyChanges } from '#automations/automation-history.ts';
+import {
+  automationSchema,
+  givenAutomationSchema,
+  listedAutomationSchema,
+  warningSchema,
+} from '#automations/automation-schema.ts';
 import { automationListQuery } from '#automations/list-options.ts';
 import { type OtherKinds, transferKinds } from '#automations/transfer/other-kinds.ts';
-import { Type } from '#base/json-schema.ts';
-import { choiceParameter } from '#base/text/query-parameters.ts';
+import { type JsonSchema, Type } from '#base/json-schema.ts';
+import { choiceParameter, cursorMembers, type QueryParameter } from '#base/text/query-parameters.ts';
 import { fitting } from '#base/visible-page.ts';
 import { namedObject } from '#json/forms/closed-object.ts';
 import { type LastRun, runStatuses } from '#runs/catalogue/run-listing.ts';
+import type { ReadBody } from '../request-reader.ts';
 import { type ApiRoute, json, rawJson, route } from '../route.ts';
+import type { JsonBody } from '../route-body.ts';
 import { type AutomationWritingNeeds, automationWritingRoutes } from './automation-writing-routes.ts';
-import { countedPage, isoTime } from './lists.ts';
+import { countedPage, cursorPage, isoTime, time } from './lists.ts';
 import { catalogueChange, catalogueReading } from './route-traits.ts';
 
 interface AutomationNeeds extends AutomationWritingNeeds {
@@ -151,4 +160,123 @@ const exportAutomations = route('GET /automation_catalog/export', {
   query: { kind: choiceParameter(transferKinds, 'Documents of this kind alone.') },
   reply: { description: lineFormat, mediaType: ndjson, schema: Type.String() },
   example: { reply: line },
+});
+
+export function automationPreviewRoute(
+  catalogue: AutomationCatalogue,
+  { warningsOf }: Pick<AutomationWritingNeeds, 'warningsOf'>,
+): ApiRoute {
+  return previewAutomation.serve(async ({ principal, body }) => {
+    const draft = await readDraft(body.value, body.spans);
+    const { errors, next, stored } = await catalogue.preview({ principal, draft });
+    const warnings = stored === undefined ? [] : await warningsOf(stored);
+    return json(200, { errors, warnings, next });
+  });
+}
+
+const anything: JsonSchema = Type.Unknown();
+
+/** What is wrong with a draft is the answer, so no schema refuses it. */
+const draftBody: JsonBody<ReadBody> = {
+  kind: 'json',
+  schema: givenAutomationSchema,
+  variants: { schemas: [anything], choose: () => anything },
+  opaque: [inputPointer],
+  judge: (value, spans) => ({ problems: [], judged: { value, spans } }),
+};
+
+const previewAutomation = route('POST /automation_catalog/automations/preview', {
+  ...catalogueReading,
+  tag: 'automations',
+  operationId: 'previewAutomation',
+  summary: 'See what an automation would do, and store nothing',
+  description:
+    'Takes the body of `createAutomation`. `errors` are the reasons for which that would refuse it, and `warnings` those for which its schedule can begin no run. `next` has the first five times by its schedule; they are there with errors too, where the schedule itself is valid.',
+  body: draftBody,
+  reply: {
+    description: 'Without errors it could be stored.',
+    schema: namedObject('AutomationPreview', {
+      errors: Type.Array(warningSchema),
+      warnings: Type.Array(warningSchema),
+      next: Type.Array(time, { maxItems: 5 }),
+    }),
+  },
+  example: {
+    request: { name: 'Backup of core routers', data: { workflowId: 'backup', cron: '30 6 * * 1-5', timeZone: 'Europe/Berlin' } },
+    reply: {
+      errors: [],
+      warnings: [],
+      next: [
+        '2026-03-26T05:30:00.000Z',
+        '2026-03-27T05:30:00.000Z',
+        '2026-03-30T04:30:00.000Z',
+        '2026-03-31T04:30:00.000Z',
+        '2026-04-01T04:30:00.000Z',
+      ],
+    },
+  },
+});
+
+/** `mask`: replaces the values of secrets of workflows in a JSON text. */
+export function automationHistoryRoute(catalogue: AutomationCatalogue, mask: (jsonText: string) => string): ApiRoute {
+  return readAutomationHistory.serve(async ({ principal, params, query: { cursor: before } }) => {
+    const { list, next } = await catalogue.history({ principal, ...params, before });
+    const entries = list.map(({ at, principal: by, change, document }) => {
+      const entry = JSON.stringify({ at: isoTime(at), principal: by, change });
+      // The document keeps the digits of its numbers.
+      return `${entry.slice(0, -1)},"document":${mask(document)}}`;
+    });
+    const cursor = next === undefined ? '' : `,"cursor":${JSON.stringify(writeCursor(next))}`;
+    return rawJson(200, `{"list":[${entries.join(',')}]${cursor}}`);
+  });
+}
+
+const cursor: QueryParameter<number, undefined> = {
+  description: '`cursor` of the previous page, unchanged.',
+  schema: Type.String(),
+  parse(text) {
+    const [number, ...more] = cursorMembers(text);
+    return Number.isSafeInteger(number) && more.length === 0 ? (number as number) : undefined;
+  },
+  wanted: 'a cursor of this route; take it from the reply before as it is',
+  absent: undefined,
+};
+
+function writeCursor(number: number): string {
+  return Buffer.from(JSON.stringify([number])).toString('base64url');
+}
+
+const document = {
+  _id: '65f0c2a1b4d3e2f1a0b9c8d7',
+  name: 'Backup of core routers',
+  data: { gbac: { write: [], read: [] }, lastUpdated: '2026-03-01T22:00:00.000Z', workflowId: 'backup' },
+  lastModifiedBy: 'admin',
+};
+
+const readAutomationHistory = route('GET /automation_catalog/automations/:id/history', {
+  ...catalogueReading,
+  tag: 'automations',
+  operationId: 'readAutomationHistory',
+  summary: 'Read what people changed of an automation, the newest first',
+  description:
+    'For those who may read the automation. A write that changes no value has no entry, and neither has what a schedule does by itself. `document` is as it was after the change, or before the deletion. Of a deleted automation for admins alone, for `audit.retention`. What an automation with the same `_id` was before a deletion is also for admins alone.',
+  params: { id: '`_id` of the automation.' },
+  query: { cursor },
+  reply: {
+    ...cursorPage(
+      'AutomationHistory',
+      namedObject('AutomationChange', {
+        at: time,
+        principal: Type.String({ description: 'The name of the person; empty: a command on the store made the change.' }),
+        change: Type.Enum([...historyChanges]),
+        document: automationSchema,
+      }),
+    ),
+    description: 'The newest 50 changes that have 1 MiB together, at least one; `cursor` if there are older ones.',
+  },
+  errors: ['automation-not-found'],
+  example: {
+    path: { id: document._id },
+    reply: { list: [{ at: '2026-03-01T22:00:00.000Z', principal: 'admin', change: 'created', document }] },
+  },
 });

@@ -16,16 +16,14 @@ import { endAbandoned } from './lost-run.ts';
 import { type Arrival, commandsUnlessAway, eventOfCommand, noteCommand, noteDecision, saysNotMade } from './run-commands.ts';
 import { isWorked, type WorkedEffect } from './run-effects.ts';
 import { RunFaults, stepOrFault } from './run-faults.ts';
-import type { RunJournal } from './run-journal.ts';
 import { createKeeper, createOutbox, type RunOutbox } from './run-outbox.ts';
 import { withoutPlaceholders } from './run-placeholders.ts';
 import { RunSlot } from './run-slot.ts';
-import type { RunTools } from './run-tools.ts';
+import type { RunJournal, RunTools } from './run-tools.ts';
+import { traceOfRun } from './run-watcher.ts';
 import { RunWork } from './run-work.ts';
-import { UnsavedOutcomes } from './unsaved-outcomes.ts';
-import { untilStored } from './until-stored.ts';
+import { UnsavedOutcomes, untilStored } from './until-stored.ts';
 import { Wakeup } from './wakeup.ts';
-import { traceOfRun } from './watchers/run-trace.ts';
 
 interface RunExecutorOptions {
   readonly run: ClaimedRun;

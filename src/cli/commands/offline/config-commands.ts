@@ -5,13 +5,12 @@ import { maxPasswordBytes } from '#access/passwords/password-hash.ts';
 import { systemCode } from '#base/system-code.ts';
 import { configTemplate } from '#config/config-template.ts';
 import { formatConfigProblem, loadConfig } from '#config/load-config.ts';
-import { askPasswords } from '../../ask-passwords.ts';
 import type { Command, CommandContext } from '../../command.ts';
 import { configFileArgument, configFileOption } from '../../config-file-option.ts';
-import { generatedPassword } from '../../generated-password.ts';
 import { shellWord } from '../../invocation.ts';
 import { loadOrReport } from '../../load-or-report.ts';
 import { print, tryPrint } from '../../output.ts';
+import { askPasswords, generatedPassword } from '../../passwords.ts';
 import { program } from '../../texts/help.ts';
 
 export const configCheck: Command = {

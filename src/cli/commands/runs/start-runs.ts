@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { visible } from '#base/text/visible.ts';
 import { GatewayError, type RepeatedRun, type Run } from '#client/gateway.ts';
-import { followToEnd } from '../../follow/follow-to-end.ts';
+import { followToEnd } from '../../follow-to-end.ts';
 import { gatewayCommand } from '../../gateway-command.ts';
 import { neverReached } from '../../gateway-fault.ts';
 import { exact, type GatewaySession } from '../../gateway-session.ts';

@@ -162,7 +162,6 @@ export function checkArguments(context: Context, name: ShapedFunction, node: Loc
   shapes[name](context, node);
 }
 
-/** What the `with` of a function has. */
 export function argumentMembers(name: ShapedFunction): MemberTable {
   return shapes[name].members ?? {};
 }
