@@ -6,8 +6,7 @@ import type { LostEntries } from './audit-entry.ts';
 import { chainsAlive } from './audit-reading-store.ts';
 import { createAuditStore, storedAuditKey } from './audit-store.ts';
 import type { AuditKey } from './chain/audit-key.ts';
-import { absences, isWithin } from './chain/audit-witness.ts';
-import { type Checkpoint, isGenuine, readWitness, type Witness } from './chain/checkpoint.ts';
+import { absences, type Checkpoint, isGenuine, isWithin, readWitness, type Witness } from './chain/checkpoint.ts';
 
 /** Bytes at the end of the file: a checkpoint for each of some thousand minutes. */
 const examined = 1_048_576;

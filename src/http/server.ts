@@ -17,7 +17,7 @@ import { frontDoorLimit, limitConnections } from './connections/connection-limit
 import { inOrder } from './connections/in-order.ts';
 import { acceptBacklog, type OpenConnections, trackConnections } from './connections/open-connections.ts';
 import { closeStalledConnections } from './connections/slow-reader.ts';
-import { answerConnect, answerError, answerUnreadable } from './error-replies.ts';
+import { answerConnect, answerError, answerUnreadable } from './problem.ts';
 import { RequestScope, type ServedRequest } from './request-scope.ts';
 import { endRequestSpan, openRequestSpan, type RequestWatcher } from './request-span.ts';
 import type { Route } from './route.ts';

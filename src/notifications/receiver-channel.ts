@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
-import type { AttemptOutcome } from './notification.ts';
+import type { AttemptOutcome, Receiver } from './notification.ts';
 import type { ClaimedNotification, NotificationStore, Settlement } from './notification-store.ts';
-import type { Receiver } from './receiver.ts';
 import type { SendWebhook } from './webhook.ts';
 
 /** Sees what comes of the notifications that this gateway sends. */

@@ -52,11 +52,10 @@ import { openAccess } from './open-access.ts';
 import { openAgents } from './open-agents.ts';
 import { openCalls } from './open-calls.ts';
 import type { Runs } from './open-runs.ts';
-import { openSchedules } from './open-schedules.ts';
+import { createScheduleWarnings, openSchedules, type ScheduleWarnings } from './open-schedules.ts';
 import { afterReload, openSecrets } from './open-secrets.ts';
 import { createFollower, openConsole, openServer } from './open-server.ts';
 import { createReloading, type ReloadAsker, type Reloading, type ReloadResult } from './reload.ts';
-import { createScheduleWarnings, type ScheduleWarnings } from './schedule-warnings.ts';
 import { openStore } from './store/open-store.ts';
 
 /** A running gateway. */

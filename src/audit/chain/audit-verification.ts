@@ -9,8 +9,7 @@ import { isAnchorGenuine } from '../audit-pruning.ts';
 import { storedAuditKey } from '../audit-store.ts';
 import { bodyProblems } from '../bodies/kept-bodies.ts';
 import type { AuditKey } from './audit-key.ts';
-import { missing, witnessProblems } from './audit-witness.ts';
-import type { Witness } from './checkpoint.ts';
+import { missing, type Witness, witnessProblems } from './checkpoint.ts';
 import { macOf } from './hash-chain.ts';
 
 /** The result of a verification, or of a part of one. Problems name records as `CHAIN/SEQ`. */

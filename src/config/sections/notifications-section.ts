@@ -1,4 +1,4 @@
-import { wantsOf } from '#notifications/receiver.ts';
+import { wantsOf } from '#notifications/notification.ts';
 import { createExpressionPool } from '#workflows/jq/expression-pool.ts';
 import { httpUrl } from '../shapes/address-shapes.ts';
 import { entriesOf, type Place, report } from '../shapes/place.ts';
