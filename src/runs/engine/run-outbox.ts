@@ -2,8 +2,7 @@ import { firstBytes, maxTextLength } from '#base/text/cut-text.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import { JsonValue } from '../interpreter/state/json-value.ts';
 import type { Note } from '../interpreter/state/run-events.ts';
-import type { RunState, TimelineCounts } from '../interpreter/state/run-state.ts';
-import { writeState } from '../interpreter/state/state-text.ts';
+import { type RunState, type TimelineCounts, writeState } from '../interpreter/state/run-state.ts';
 import type { BatchWrite, ItemReport } from '../journal/batches/batch-records.ts';
 import type {
   ClaimedRun,

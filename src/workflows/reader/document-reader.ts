@@ -8,11 +8,19 @@ import { type Directive, functionNames, type Task, type Workflow } from '../work
 import { readCall } from './calls/call-reader.ts';
 import { policy } from './calls/endpoints.ts';
 import { at, type Context, Definitions, isName, type Scope, type WrittenExpression, within, workflowScope } from './context.ts';
-import { readDuration, timeout, timeoutDefinition } from './durations.ts';
 import { readEmit, readListen } from './events.ts';
 import { errorDefinition, readFor, readFork, readRaise, readRunTask, readSet, readSwitch } from './flow-tasks.ts';
 import { baseMembers, documentMembers, memberNames, taskKindMembers } from './member-table.ts';
-import { dataInput, dataOutput, directives, type RecognizedTask, taskBase } from './task-base.ts';
+import {
+  dataInput,
+  dataOutput,
+  directives,
+  type RecognizedTask,
+  readDuration,
+  taskBase,
+  timeout,
+  timeoutDefinition,
+} from './task-base.ts';
 import { readTry, retryPolicy } from './try-reader.ts';
 
 const known = memberNames(documentMembers);
