@@ -71,7 +71,7 @@ export interface AuditFacts {
   readonly approval?: string | undefined;
   /** What people decide about there: method and address of the call, or the question. */
   readonly approvalName?: string | undefined;
-  /** The devices that the preview of a change names. A record also has those of its path (audit-record.ts). */
+  /** The devices that the preview of a change names. A record also has those of its path (changed-devices.ts). */
   readonly devices?: readonly string[] | undefined;
   /** SHA-256 of the text that the change sent, as `GET /audit/:id/body` has it, but whole: hexadecimal digits. */
   readonly bodySha256?: string | undefined;

@@ -27,7 +27,8 @@ import {
   isId,
   refuseContradictions,
 } from './automation-document.ts';
-import { type AutomationState, createWriting, previewAutomation, stateOf } from './automation-writing.ts';
+import { previewAutomation } from './automation-preview.ts';
+import { type AutomationState, createWriting, stateOf } from './automation-writing.ts';
 import { type DelegationNeeds, refuseDelegation } from './delegation.ts';
 import { entityTag, type Preconditions, requireMatch } from './entity-tag.ts';
 import type { ListOptions } from './list-options.ts';

@@ -45,7 +45,8 @@ import { createExpressionPool } from '#workflows/jq/expression-pool.ts';
 import type { SchemaThreads } from '#workflows/schemas/schema-threads.ts';
 import type { LiveParts } from './live-parts.ts';
 import type { Approvals } from './open-approvals.ts';
-import { findStarted, mayMatch } from './people-of-runs.ts';
+import { mayMatch } from './people-of-runs.ts';
+import { findStarted } from './start-facts.ts';
 import type { StoreLosses } from './store/store-losses.ts';
 
 interface OpenRunsOptions {

@@ -27,7 +27,7 @@ import { reachedWorkflows } from '#workflows/catalogue/workflow-pins.ts';
 import type { WorkflowStore } from '#workflows/catalogue/workflow-store.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import type { Runs } from './open-runs.ts';
-import { startFactsOf } from './people-of-runs.ts';
+import { startFactsOf } from './start-facts.ts';
 
 interface OpenSchedulesOptions {
   readonly config: Config;

@@ -1,16 +1,10 @@
 import type { PrincipalNow } from '#access/people.ts';
 import type { Principal } from '#access/principal.ts';
 import type { ApprovalRule } from '#access/rights/approval-options.ts';
-import type { Automation } from '#automations/automation.ts';
-import type { AutomationCatalogue } from '#automations/automation-catalogue.ts';
-import { type AutomationPeople, peopleOfRun } from '#automations/automation-people.ts';
 import { neededApprovals } from '#calls/approval-rules.ts';
 import { fixedMethod } from '#calls/call.ts';
 import { decidePermission } from '#calls/decide-call.ts';
-import type { FormCatalogue } from '#forms/form-catalogue.ts';
-import { passwordFieldsOf } from '#forms/form-document.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
-import type { FoundAutomation } from '#runs/catalogue/run-requests.ts';
 import type { RunStore } from '#runs/journal/run-store.ts';
 import { createRunPeople, type RunPeople } from '#runs/people/run-people.ts';
 import type { SecretUse } from '#workflows/catalogue/secret-use.ts';
@@ -68,28 +62,4 @@ function mayCall(principal: Principal, name: FunctionName, { customRoles }: RunP
   if (operation === undefined) return true;
   const call = { operation, adapter: undefined, method: undefined, path: undefined, entrance: 'run' } as const;
   return decidePermission({ principal, customRoles: customRoles(), call }).allowed;
-}
-
-/** What a run takes from an automation and its form when it begins. Rejects with `store-unavailable`. */
-export async function startFactsOf(
-  { automation, people }: { readonly automation: Automation; readonly people: AutomationPeople },
-  forms: Pick<FormCatalogue, 'find'>,
-): Promise<Pick<FoundAutomation, 'people' | 'passwordFields'>> {
-  const formId = automation.data?.formId;
-  const form = formId === undefined ? undefined : await forms.find(formId);
-  return {
-    people: peopleOfRun(people, { automation, formWriter: form?.writer }),
-    passwordFields: form === undefined ? [] : passwordFieldsOf(form.text),
-  };
-}
-
-/** The automation that a run is started of. Undefined: there is none with this id. */
-export async function findStarted(
-  automations: Pick<AutomationCatalogue, 'find'>,
-  forms: Pick<FormCatalogue, 'find'>,
-  id: string,
-): Promise<FoundAutomation | undefined> {
-  const found = await automations.find(id);
-  const input = found?.automation.data?.input;
-  return found && { automation: found.automation, input: input && JSON.stringify(input), ...(await startFactsOf(found, forms)) };
 }

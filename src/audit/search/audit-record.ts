@@ -1,4 +1,5 @@
-import { type AuditFacts, storableText } from '../audit-entry.ts';
+import type { AuditFacts } from '../audit-entry.ts';
+import { changedDevices } from './changed-devices.ts';
 
 /** What a record is about. Where an object has no name of its own, its `_id` is the name. */
 interface RecordedObject {
@@ -65,40 +66,4 @@ export function objectsOf(facts: AuditFacts): RecordedObjects {
 
 function callName(verb: string | undefined, address = ''): string | undefined {
   return verb === undefined ? undefined : `${verb} ${address}`;
-}
-
-const maxDevices = 100;
-/** Characters of the name of a device that are kept. */
-const maxNameLength = 255;
-
-/** The devices that a change names: those after `device=` in its path and in that of its approval, and those of its preview. */
-function changedDevices({ verb, address, approvalName, devices = [] }: AuditFacts): readonly string[] {
-  if (verb === 'GET') return [];
-  return distinctDevices([...namesIn(address), ...namesIn(approvalName), ...devices]);
-}
-
-/** Names of devices without repetitions, each cut, and so many as a record has. */
-export function distinctDevices(names: Iterable<string>): readonly string[] {
-  const kept = new Set<string>();
-  for (const name of names) {
-    if (kept.size === maxDevices) break;
-    const text = storableText(name.slice(0, maxNameLength));
-    if (text !== '') kept.add(text);
-  }
-  return [...kept];
-}
-
-function namesIn(path: string | undefined): readonly string[] {
-  if (path === undefined || !path.includes('device=')) return [];
-  const [beforeQuery = ''] = path.split('?', 1);
-  return [...beforeQuery.matchAll(/(?:^|[/: ])device=([^/,]+)/gu)].map(([, name = '']) => decoded(name));
-}
-
-/** RFC 8040 3.5.3: the key of a list is percent-encoded. */
-function decoded(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
 }

@@ -3,11 +3,9 @@ import type { NamedPrincipal } from '#access/people.ts';
 import type { Clock } from '#base/clock.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import { GatewayError } from '#base/gateway-error.ts';
-import type { Automation, LastSkip } from '../automation.ts';
-import { modifierName } from '../automation-document.ts';
-import { type AutomationPeople, keptSkip, noPeople, peopleAfterWrite } from '../automation-people.ts';
-import { ownedText, parseDocument, withNames } from '../store/automation-row.ts';
-import type { AutomationStore, AutomationWriter, Conflict, StoredAutomation } from '../store/automation-store.ts';
+import type { Automation } from '../automation.ts';
+import { parseDocument, withNames } from '../store/automation-row.ts';
+import type { AutomationStore, AutomationWriter, Conflict } from '../store/automation-store.ts';
 import {
   createLineFaults,
   type LineFaults,
@@ -17,6 +15,7 @@ import {
   problemsOfError,
   readLine,
 } from './import-lines.ts';
+import { createImportedPeople } from './imported-people.ts';
 import type { OtherDocument, OtherImport, OtherLine } from './other-kinds.ts';
 
 interface ImportResult {
@@ -100,6 +99,7 @@ interface RefusedLine extends Omit<Conflict, 'index'> {
 
 const maxRefused = 1_000;
 
+/** The lines of an import. */
 function createPortion(others: OtherImport | undefined) {
   const faults = createLineFaults();
   /** The texts are outside of the heap. */
@@ -255,52 +255,4 @@ function importError(faults: LineFaults, refused: readonly RefusedLine[], batche
     faults.add(line, [{ pointer: `/${field}`, detail: `is the ${field} of ${whose} as well; each may occur once` }]);
   }
   return faults.error(code);
-}
-
-interface JudgedLine {
-  readonly people: AutomationPeople;
-  readonly lastModifiedBy: string | undefined;
-  readonly lastSkip: LastSkip | undefined;
-  /** False: the store has the same document. */
-  readonly isChanged: boolean;
-}
-
-/** Who answers for the documents of an import, and who changed them last. Their lines do not say it. */
-function createImportedPeople(writer: AutomationWriter, importer: NamedPrincipal) {
-  const judged = new Map<string, JudgedLine>();
-  return {
-    /** Call it for all documents before the stored ones are removed. */
-    async judge(batch: readonly Automation[]): Promise<void> {
-      const stored = await writer.readAll(batch.map(({ _id }) => _id));
-      const workflows = await writer.workflowsAmong(batch.flatMap(({ data }) => data?.workflowId ?? []));
-      for (const next of batch) {
-        const workflowId = next.data?.workflowId;
-        const line = judgeLine(next, stored.get(next._id), importer);
-        const isUnconfirmed = workflowId !== undefined && !workflows.has(workflowId);
-        judged.set(next._id, isUnconfirmed ? { ...line, people: { ...line.people, isUnconfirmed } } : line);
-      }
-    },
-    of: ({ _id }: Automation): AutomationPeople => judged.get(_id)?.people ?? noPeople,
-    isChanged: ({ _id }: Automation): boolean => judged.get(_id)?.isChanged ?? true,
-    withModifier({ lastModifiedBy: _by, ...automation }: Automation): Automation {
-      const { lastModifiedBy, lastSkip } = judged.get(automation._id) ?? {};
-      return { ...automation, lastSkip, ...(lastModifiedBy !== undefined && { lastModifiedBy }) };
-    },
-  };
-}
-
-/** A line that changes nothing keeps the people. */
-function judgeLine(next: Automation, stored: StoredAutomation | undefined, importer: NamedPrincipal): JudgedLine {
-  const { automation: current, people = noPeople } = stored ?? {};
-  const isChanged = current === undefined || comparable(current) !== comparable(next);
-  const kept = { lastModifiedBy: current?.lastModifiedBy, lastSkip: keptSkip(current, next), isChanged };
-  if (!isChanged) return { people, ...kept };
-  const written = peopleAfterWrite({ people, current, next, by: importer });
-  return { ...kept, people: { ...written, isUnconfirmed: undefined }, lastModifiedBy: modifierName(importer.username) };
-}
-
-/** All but the people. */
-function comparable({ lastModifiedBy: _by, ...automation }: Automation): string {
-  const { lastRunAt, nextRunAt, data } = automation;
-  return JSON.stringify([ownedText(automation), lastRunAt, nextRunAt, data?.scheduleFrom]);
 }

@@ -1,9 +1,8 @@
-import { firstBytes, maxTextLength } from '#base/text/cut-text.ts';
 import type { Workflow } from '#workflows/workflow.ts';
 import { JsonValue } from '../interpreter/state/json-value.ts';
 import type { Note } from '../interpreter/state/run-events.ts';
 import { type RunState, type TimelineCounts, writeState } from '../interpreter/state/run-state.ts';
-import type { BatchWrite, ItemReport } from '../journal/batches/batch-records.ts';
+import type { BatchWrite } from '../journal/batches/batch-records.ts';
 import type {
   ClaimedRun,
   NewEvent,
@@ -18,7 +17,7 @@ import type { FilledPasswords } from '../secrets/placeholders.ts';
 import type { RunSecrets } from '../secrets/run-secrets.ts';
 import { createDataMask } from '../task-data/data-mask.ts';
 import { createTaskDataKeeper, type TaskDataKeeper } from '../task-data/task-data.ts';
-import { isItem } from './children/child-runs.ts';
+import { ItemVoice } from './children/item-voice.ts';
 import { hiddenWrite } from './run-placeholders.ts';
 import { createTimeline } from './run-timeline.ts';
 import type { RunTools } from './run-tools.ts';
@@ -149,53 +148,4 @@ function emptyOutbox() {
     people: [] as RunPerson[],
     decisions: [] as { readonly activity: number; readonly decision: TaskDecision }[],
   };
-}
-
-/** What a run in a batch tells with its writes: what became of its item, and the batch that something changed. */
-class ItemVoice {
-  readonly #run: Pick<ClaimedRun, 'item' | 'parent'>;
-  #isUndecided: boolean;
-  /** What the store has by this holder. */
-  #told: string | undefined;
-
-  constructor(run: Pick<ClaimedRun, 'item' | 'parent' | 'suspendedBy'>) {
-    this.#run = run;
-    this.#isUndecided = run.suspendedBy === 'unknown-outcome';
-  }
-
-  /** `isUndecided`: the run waits for a decision about a call. */
-  add(write: RunWrite, isUndecided: boolean): RunWrite {
-    const { item } = this.#run;
-    if (item === undefined) return write;
-    const hasEnded = write.endedAt !== undefined;
-    const isOwn = isItem(this.#run);
-    const report: ItemReport = {
-      ...item,
-      isUndecided: isUndecided && !hasEnded,
-      ...(isOwn && { runStatus: write.status, ...(hasEnded && textsOf(write)) }),
-    };
-    const tells = report.isUndecided !== this.#isUndecided || (isOwn && hasEnded);
-    this.#isUndecided = report.isUndecided;
-    const text = `${report.runStatus} ${report.isUndecided}`;
-    if (text === this.#told) return write;
-    this.#told = text;
-    const commands = tells ? [...write.commands, { run: item.run, command: { kind: 'items-changed' } } as const] : write.commands;
-    return { ...write, item: report, commands };
-  }
-}
-
-/** Of a long output or error the beginning of its JSON text, as a string. */
-function textsOf({ output, error }: RunWrite): Pick<ItemReport, 'output' | 'error' | 'isCut'> {
-  if (error !== undefined) {
-    const { text, isCut } = cut(JSON.stringify(error));
-    return { error: text, isCut };
-  }
-  if (output === undefined) return {};
-  const { text, isCut } = cut(output);
-  return { output: text, isCut };
-}
-
-function cut(text: string): { readonly text: string; readonly isCut: boolean } {
-  const isCut = Buffer.byteLength(text) > maxTextLength;
-  return { text: isCut ? JSON.stringify(firstBytes(text, maxTextLength)) : text, isCut };
 }
