@@ -6,7 +6,7 @@ import { createLog, type Log, type ProcessLog, readableLines } from '#base/log.t
 import { packageVersion } from '#base/package-version.ts';
 import type { ServeOptions } from '#cli/command.ts';
 import { tryPrint } from '#cli/output.ts';
-import type { ProcessMemory } from '#http/admission/pressure-gauge.ts';
+import type { ProcessMemory } from '#http/admission/pressure.ts';
 import type { Gateway } from '#wiring/gateway.ts';
 import { logConfigWarnings } from '#wiring/reload.ts';
 

@@ -6,7 +6,7 @@ import { auditCrashRounds } from './support/crashes/audit-crash-rounds.ts';
 import { crashSeed } from './support/crashes/crash-rounds.ts';
 import { eachStore } from './support/stores/stores.ts';
 
-// Six kills on each store. The full form has some hundred on each: node bench/audit-crashes.ts 200
+// Six kills on each store. The full form has some hundred on each: node bench/crashes.ts audit 200
 
 const rounds = 6;
 

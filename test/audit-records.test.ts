@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AuditRecord } from '../src/audit/audit-reader.ts';
-import { auditLine } from '../src/cli/texts/audit-line.ts';
+import { auditLine } from '../src/cli/commands/records/audit-commands.ts';
 import { post, relay, restCall } from './support/callers/calls.ts';
 import { askToReload, hangUp, rewrite } from './support/gateway/reloading.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { crashRounds, crashSeed } from './support/crashes/crash-rounds.ts';
 import { eachStore } from './support/stores/stores.ts';
 
-// Twenty in all; the full form, some hundred on each store: node bench/catalogue-crashes.ts 200
+// Twenty in all; the full form, some hundred on each store: node bench/crashes.ts catalogue 200
 
 const rounds = 10;
 

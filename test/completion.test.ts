@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { commands } from '../src/cli/cli.ts';
-import { completionScript } from '../src/cli/texts/completion-script.ts';
+import { completionScript } from '../src/cli/commands/offline/shell-completion.ts';
 import { shell } from './support/gateway/command.ts';
 import { executable } from './support/gateway/gateway-process.ts';
 import { runCommandLine } from './support/gateway/run-command-line.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { after, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { readConsole } from '../src/http/console/console-files.ts';
+import { readConsole } from '../src/http/routes/console-routes.ts';
 import { assertProblem } from './support/callers/calls.ts';
 import { startGateway } from './support/gateway/start-gateway.ts';
 

@@ -264,7 +264,7 @@ describe('a request target', () => {
     await new Promise((resolve) => socket.once('close', resolve));
     const lasted = performance.now() - sent;
     assert.match(answered, /^HTTP\/1\.1 405 /u);
-    // The gateway gives the caller 5 seconds to read the reply and to end its side (error-replies.ts, finalReplyTime).
+    // The gateway gives the caller 5 seconds to read the reply and to end its side (problem.ts, finalReplyTime).
     assert.ok(lasted > 4_000 && lasted < 20_000, `the connection lasted ${lasted} ms`);
   });
 

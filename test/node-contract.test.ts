@@ -84,7 +84,7 @@ const unreadable: readonly (readonly [code: string, bytes: string])[] = [
   ['HPE_HEADER_OVERFLOW', request('/', `A: ${'a'.repeat(20_000)}\r\n`)],
   ['HPE_INVALID_METHOD', 'NOPE / HTTP/1.1\r\n\r\n'],
 ];
-// src/http/error-replies.ts (unreadable), src/http/server.ts (bodyTooLate)
+// src/http/problem.ts (unreadable), src/http/server.ts (bodyTooLate)
 for (const [code, bytes] of unreadable) {
   test(`Node reports ${JSON.stringify(bytes.slice(0, 20))}… as clientError with the code ${code}`, async (t) => {
     const times = { headersTimeout: 50, requestTimeout: 0, connectionsCheckingInterval: 20, maxHeaderSize: 16_384 };
@@ -102,7 +102,7 @@ const endings: readonly (readonly [how: string, end: (response: ServerResponse) 
   ['latin1 text', (response) => response.end('x', 'latin1'), true],
   ['UTF-8 text', (response) => response.end('x'), false],
 ];
-// src/http/connections/slow-reader.ts (endReply), src/http/error-replies.ts (answerError)
+// src/http/connections/slow-reader.ts (endReply), src/http/problem.ts (answerError)
 for (const [how, end, asLatin1] of endings) {
   test(`Node writes the head of a response that ends with ${how} in ${asLatin1 ? 'latin1' : 'UTF-8'}`, async (t) => {
     const { socket, received } = await conversation(t, (_request, response) => {

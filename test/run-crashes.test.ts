@@ -6,7 +6,7 @@ import { crashSeed } from './support/crashes/crash-rounds.ts';
 import { runCrashRounds } from './support/crashes/run-crash-rounds.ts';
 import { eachStore } from './support/stores/stores.ts';
 
-// Each kill meets eight runs or more. The full form has some hundred kills on each store: node bench/run-crashes.ts 200
+// Each kill meets eight runs or more. The full form has some hundred kills on each store: node bench/crashes.ts runs 200
 
 const rounds = 10;
 

@@ -12,8 +12,7 @@ import type { OpenApiDocument } from '../src/http/documentation/openapi-document
 import { startGateway } from '../test/support/gateway/start-gateway.ts';
 import { apiParts } from './docs/api-parts.ts';
 import { withParts } from './docs/made-parts.ts';
-import { watchMetrics } from './docs/metric-parts.ts';
-import { sourceParts } from './docs/source-parts.ts';
+import { sourceParts, watchMetrics } from './docs/source-parts.ts';
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
 const parts = new Map(await allParts());

@@ -3,9 +3,9 @@
  * automations, says that it begins, and calls flat out until the next message. Then it says its `HostileCounts` and ends.
  */
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
-import { hostileUpstream } from './upstream.ts';
-import { hostileWorkflows } from './workflows.ts';
 
 export interface HostileOrder {
   readonly port: number;
@@ -116,4 +116,69 @@ function largeEvent(count: number): object {
 function largeWorkflow(version: string): object {
   const tasks = Array.from({ length: 2000 }, (_, index) => ({ [`task${index}`]: { set: { value: `\${ .value + ${index} }` } } }));
   return { document: { dsl: '1.0.3', namespace: 'hostile', name: 'large', version }, do: tasks };
+}
+
+/** A little less than 8 MiB, the limit of a document and of a reply in a run. */
+const size = 8 * 1024 * 1024 - 4096;
+
+/** Starts the upstream of the hostile user in this process: large and broken documents, and a path without a reply. */
+async function hostileUpstream(): Promise<string> {
+  const documents = new Map([
+    ['/large', JSON.stringify({ text: 'x'.repeat(size) })],
+    ['/broken', '{"openapi":"3.1.0","paths":{"/read":{"get":['.repeat(1000)],
+    ['/openapi', largeDescription()],
+  ]);
+  const server = createServer((request, response) => {
+    const text = documents.get(request.url ?? '');
+    request.resume();
+    if (text !== undefined) response.setHeader('Content-Type', 'application/json').end(text);
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** An OpenAPI document of nearly 8 MiB with very many operations. */
+function largeDescription(): string {
+  const operation = (id: string): object => ({ get: { operationId: id, responses: { 200: { description: 'ok' } } } });
+  const paths: Record<string, object> = { '/large': operation('read') };
+  const each = JSON.stringify(operation('other100000')).length + '"/other100000":,'.length;
+  for (let number = 0; number < Math.floor(size / each) - 10; number += 1) paths[`/other${number}`] = operation(`other${number}`);
+  return JSON.stringify({ openapi: '3.1.0', info: { title: 'large', version: '1' }, paths });
+}
+
+/** A list of tasks of a workflow. */
+type Tasks = readonly Readonly<Record<string, object>>[];
+
+/** Runs the tasks without end, and goes on after an error. */
+function forever(task: object): Tasks {
+  const caught = { try: [{ work: task }], catch: { as: 'error', do: [{ next: { set: { failed: true } } }] } };
+  // oxlint-disable-next-line unicorn/no-thenable -- a word of the DSL
+  return [{ turn: { ...caught, then: 'turn' } }];
+}
+
+/** The tasks that the hostile user runs, by name. `far`: the address of its own upstream. */
+function hostileWorkflows(far: string): Readonly<Record<string, Tasks>> {
+  const jq = (expression: string): string => `\${ ${expression} }`;
+  const raised = { type: 'https://example.net/a', status: 400, title: jq('"x" * 1000000'), detail: jq('"x" * 1000000') };
+  const event = { source: 'https://hostile.example.net', type: 'net.example.large', data: jq('{ text: ("x" * 200000) }') };
+  const openapi = (path: string): object => ({
+    call: 'openapi',
+    with: { document: { endpoint: `${far}/${path}` }, operationId: 'read' },
+  });
+  const restCall = (path: string): object => ({ call: 'restCall', with: { uri: `${far}/${path}`, verb: 'GET' } });
+  const question = { message: jq('"x" * 10240'), approvers: { groups: ['noc'] } };
+  return {
+    waits: forever({ wait: { milliseconds: 1 } }),
+    computes: forever({ set: { a: 1 } }),
+    'slow-jq': forever({ set: { out: jq('last(range(1e12))') } }),
+    'slow-pattern': forever({ set: { out: jq('("a" * 40) | test("^(a+)+$b")') } }),
+    'large-jq': forever({ set: { out: jq('"x" * 8000000') } }),
+    errors: forever({ raise: { error: raised } }),
+    emits: forever({ emit: { event: { with: event } } }),
+    'calls-large': forever(restCall('large')),
+    'calls-silent': forever(restCall('silent')),
+    'openapi-broken': forever(openapi('broken')),
+    'openapi-large': forever(openapi('openapi')),
+    asks: [{ ask: { call: 'approval', with: question } }],
+  };
 }

@@ -10,11 +10,10 @@ import { requestOf } from './request.ts';
 
 export type { CallOptions, FollowOptions, Operation, Reply, RequestOptions, RunEvent, StreamedEvent } from './call.ts';
 export type { Credentials } from './credentials.ts';
-export { durationText } from './duration-text.ts';
 export { type ClientErrorCode, type ErrorCode, GatewayError } from './gateway-error.ts';
 export { type OperationName, operations } from './generated/operations.gen.ts';
 export type * from './generated/types.gen.ts';
-export { itemsText } from './items-text.ts';
+export { durationText, itemsText } from './texts.ts';
 
 /** Where the gateway is, and who calls. Without credentials a browser sends its session cookie. */
 export type GatewayOptions = Credentials & {

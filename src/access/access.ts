@@ -31,11 +31,10 @@ import { createGatewayTokens } from './tokens/gateway-tokens.ts';
 import { createRevocations } from './tokens/revocations.ts';
 import { createRevokedTokenStore } from './tokens/revoked-token-store.ts';
 import { createSessionCookie, type SessionCookie } from './tokens/session-cookie.ts';
-import { createSessions } from './tokens/sessions.ts';
+import { createSessions, createTokenIds } from './tokens/sessions.ts';
 import { createSigningKeyStore } from './tokens/signing-key-store.ts';
 import { createSigningKeys } from './tokens/signing-keys.ts';
 import { createTokenAuthenticator, type TokenAuthenticator } from './tokens/token-authenticator.ts';
-import { createTokenIds } from './tokens/token-ids.ts';
 import { createCacheKey } from './tokens/verified-cache.ts';
 
 const maintenanceInterval = 60_000;

@@ -17,7 +17,6 @@ export interface RequestOrigin {
 }
 
 export interface PresentedCredentials extends RequestOrigin {
-  /** The header as received. */
   readonly authorization?: string | undefined;
   /** The header as received. */
   readonly cookie?: string | undefined;

@@ -12,15 +12,13 @@ import { createMaintenance } from './audit-maintenance.ts';
 import { createAuditPruning, createPruningRound } from './audit-pruning.ts';
 import { createAuditStore, HeadMissing } from './audit-store.ts';
 import { createKeptBodies } from './bodies/kept-bodies.ts';
-import { type AuditCalls, createCalls, entryOf } from './calls/audit-calls.ts';
+import { type AuditCalls, createCalls, endedCall, entryOf } from './calls/audit-calls.ts';
 import { RecentCalls } from './calls/recent-calls.ts';
 import type { AuditKey } from './chain/audit-key.ts';
 import { type ChainWriter, type ChainWriterOptions, createChainWriter } from './chain/chain-writer.ts';
 import type { Join } from './companion.ts';
-import { endedCall } from './ended-calls.ts';
 import { EntryQueue } from './entry-queue.ts';
-import { createIdempotencyKeys } from './idempotency/idempotency-keys.ts';
-import { createKeptReplies } from './idempotency/kept-replies.ts';
+import { createIdempotencyKeys, createKeptReplies } from './idempotency/idempotency-keys.ts';
 import { RepeatedRefusals } from './repeated-refusals.ts';
 import { withinSize } from './size-limit.ts';
 

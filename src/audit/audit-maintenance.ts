@@ -11,8 +11,8 @@ import type { KeptBodies } from './bodies/kept-bodies.ts';
 import type { AuditKey } from './chain/audit-key.ts';
 import type { ChainWriter } from './chain/chain-writer.ts';
 import { checkpointLine, lossLine } from './chain/checkpoint.ts';
+import type { KeptReplies } from './idempotency/idempotency-keys.ts';
 import { forgetKeys } from './idempotency/idempotency-store.ts';
-import type { KeptReplies } from './idempotency/kept-replies.ts';
 import type { RepeatedRefusals } from './repeated-refusals.ts';
 
 /** Milliseconds. */

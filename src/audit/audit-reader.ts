@@ -48,7 +48,6 @@ const maxRead = 20_000;
 /** Milliseconds after which a request examines no further part. */
 const maxTime = 600;
 
-/** A record with its position. */
 interface Placed {
   readonly record: AuditRecord;
   readonly position: RecordPosition;

@@ -8,7 +8,7 @@ import { type AuditKey, newAuditKey, readAuditKey } from './chain/audit-key.ts';
 import { type ChainHead, emptyChain } from './chain/hash-chain.ts';
 import type { CompanionBatch } from './companion.ts';
 import { applyKeyChanges } from './idempotency/idempotency-store.ts';
-import { type CallKeyChange, PermitsLost } from './idempotency/key-change.ts';
+import { type CallKeyChange, PermitsLost } from './idempotency/idempotent-request.ts';
 import type { IntentPermit } from './intent-permit.ts';
 import { termStatements } from './search/audit-term-store.ts';
 
@@ -42,7 +42,6 @@ export interface AuditStore {
   end(chain: string, at: number): Promise<void>;
 }
 
-/** An entry of a chain. */
 type ChainPlace = Pick<ChainHead, 'seq' | 'mac'>;
 
 /** The store does not have the entry that the chain is to go on from: it lost commits. */

@@ -4,7 +4,7 @@ import { StatementRefused } from '#database/store-failure.ts';
 import type { ChainWriter } from './chain/chain-writer.ts';
 import type { UnchainedEntry } from './chain/hash-chain.ts';
 import type { Companion, CompanionBatch, Join } from './companion.ts';
-import { IntentsRefused } from './idempotency/key-change.ts';
+import { IntentsRefused } from './idempotency/idempotent-request.ts';
 
 /**
  * How many entries one statement writes at most. A batch also starts when this many entries wait, because each batch costs about

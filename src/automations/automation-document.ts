@@ -9,9 +9,8 @@ import type { Automation, AutomationData } from './automation.ts';
 import { documentLimits, givenAutomationSchema, importedAutomationSchema } from './automation-schema.ts';
 import { documentText } from './store/automation-row.ts';
 import { sortKey } from './store/sort-key.ts';
-import { cronFault } from './timing/cron.ts';
 import { parseRepeatInterval } from './timing/repeat-interval.ts';
-import { resumeWord, steeringOf, timeZoneFault } from './timing/schedule.ts';
+import { cronFault, resumeWord, steeringOf, timeZoneFault } from './timing/schedule.ts';
 
 /** As a caller gives it, timestamps with any offset. Fields that the gateway sets may have any value. */
 export type GivenAutomation = Omit<Automation, '_id' | 'lastModifiedBy' | 'lastSkip' | 'data'> & {

@@ -1,8 +1,8 @@
 import { type JsonSchema, Type } from '#base/json-schema.ts';
 import { namedObject } from '#json/forms/closed-object.ts';
 import { skipCodes } from './automation.ts';
-import { cronForm } from './timing/cron.ts';
 import { repeatIntervalForm } from './timing/repeat-interval.ts';
+import { cronForm } from './timing/schedule.ts';
 
 /** A PostgreSQL index row has at most 2,704 bytes, which limits the texts that a listing can be sorted by. */
 export const documentLimits = {

@@ -33,7 +33,6 @@ export const Type = {
   Number: (keywords?: Keywords): JsonSchema<number> => ({ type: 'number', ...keywords }),
   Boolean: (keywords?: Keywords): JsonSchema<boolean> => ({ type: 'boolean', ...keywords }),
   Null: (): JsonSchema<null> => ({ type: 'null' }),
-  /** Any value. */
   Unknown: (keywords?: Keywords): JsonSchema => ({ ...keywords }),
   Literal: <const Word extends string>(value: Word): JsonSchema<Word> => ({ type: 'string', const: value }),
   Enum: <const Value extends string | number>(values: readonly Value[], keywords?: Keywords): JsonSchema<Value> => ({

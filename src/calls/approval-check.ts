@@ -80,7 +80,6 @@ export interface ApprovalItem {
 
 /** One call may leave, once. */
 export interface ApprovalPermit {
-  /** The approval, for the record. */
   readonly id: string;
   /** For the record of the intent: the use, which a change of the row of the approval does not take back. */
   readonly use: ApprovalFact;

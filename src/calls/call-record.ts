@@ -19,8 +19,7 @@ import type { RelayedCall } from '#relay/relayed-call.ts';
 import type { ApprovalPermit } from './approval-check.ts';
 import { type Attempted, AttemptObserver, type AttemptObservers } from './attempts.ts';
 import type { CallAnswer } from './call-answer.ts';
-import type { CallFacts } from './call-facts.ts';
-import { type Explanation, explanationOf } from './explain/explanation.ts';
+import { type CallFacts, type Explanation, explanationOf } from './call-outcome.ts';
 import { type CallResult, keyChange, readKeptReply } from './kept-reply.ts';
 import { hasGrown, isOfUnknown, isRecorded, outcomeFacts, requestFacts, shorten, stampComment } from './record-facts.ts';
 

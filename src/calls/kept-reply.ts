@@ -1,12 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { type IdempotentRequest, sealed } from '#audit/idempotency/idempotent-request.ts';
-import type { KeyChange } from '#audit/idempotency/key-change.ts';
+import { type IdempotentRequest, type KeyChange, sealed } from '#audit/idempotency/idempotent-request.ts';
 import type { ErrorCode } from '#base/error-codes.ts';
 import { GatewayError, type GatewayErrorOptions } from '#base/gateway-error.ts';
 import { type CallReply, inMemory } from '#relay/relayed-call.ts';
 import type { CallAnswer } from './call-answer.ts';
-import type { CallFacts } from './call-facts.ts';
-import { changeLeft } from './call-outcome.ts';
+import { type CallFacts, changeLeft } from './call-outcome.ts';
 
 /** What came of a call. */
 export type CallResult = { readonly reply: CallReply } | { readonly failure: unknown };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CallFacts } from './call-facts.ts';
+import type { CallFacts } from './call-outcome.ts';
 import { stampComment } from './record-facts.ts';
 
 const run = '01a21a4d-e2ac-7ee3-a6f3-44ab7e4b36fa';

@@ -3,8 +3,7 @@ import type { AuditFacts } from '#audit/audit-entry.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { withMaskedQuery } from '#base/text/masked-query.ts';
-import type { CallFacts } from './call-facts.ts';
-import { callOutcome, failureCode } from './call-outcome.ts';
+import { type CallFacts, callOutcome, failureCode } from './call-outcome.ts';
 
 /** Characters of an address that are kept, and of texts from a caller that is not known. */
 const maxAddressLength = 8_192;

@@ -3,54 +3,35 @@ import { packageVersion } from '#base/package-version.ts';
 import { didYouMean } from '#yaml/wording.ts';
 import type { Command, CommandContext } from './command.ts';
 import { parseArguments } from './command-arguments.ts';
-import { automationCreate } from './commands/automations/automation-create.ts';
-import { automationDelete } from './commands/automations/automation-delete.ts';
-import { automationList } from './commands/automations/automation-list.ts';
-import { automationPause, automationResume } from './commands/automations/automation-pause.ts';
-import { automationSet } from './commands/automations/automation-set.ts';
-import { automationShow } from './commands/automations/automation-show.ts';
-import { automationTake } from './commands/automations/automation-take.ts';
 import { accessExplain } from './commands/catalogue/access-explain.ts';
-import { catalogueExport } from './commands/catalogue/catalogue-export.ts';
-import { catalogueImport } from './commands/catalogue/catalogue-import.ts';
-import { formDelete } from './commands/forms/form-delete.ts';
-import { formList } from './commands/forms/form-list.ts';
-import { formPut } from './commands/forms/form-put.ts';
-import { formShow } from './commands/forms/form-show.ts';
+import {
+  automationCreate,
+  automationDelete,
+  automationPause,
+  automationResume,
+  automationSet,
+  automationTake,
+} from './commands/catalogue/change-automations.ts';
+import { formDelete, formList, formPut, formShow } from './commands/catalogue/form-commands.ts';
+import { automationList, automationShow } from './commands/catalogue/read-automations.ts';
+import { catalogueExport, catalogueImport } from './commands/catalogue/transfer-catalogue.ts';
 import { auditVerify } from './commands/offline/audit-verify.ts';
-import { backupCommand } from './commands/offline/backup.ts';
-import { configCheck } from './commands/offline/config-check.ts';
-import { configInit } from './commands/offline/config-init.ts';
-import { demoRun } from './commands/offline/demo-run.ts';
+import { backupCommand, markCommand, restoreCommand } from './commands/offline/backup-commands.ts';
+import { configCheck, configInit, passwordHash } from './commands/offline/config-commands.ts';
 import { doctor } from './commands/offline/doctor.ts';
-import { gatewayServe } from './commands/offline/gateway-serve.ts';
-import { passwordHash } from './commands/offline/hash-password.ts';
-import { healthCheck } from './commands/offline/health-check.ts';
-import { markCommand } from './commands/offline/mark-restored.ts';
 import { mcpConfig } from './commands/offline/mcp-config.ts';
-import { restoreCommand } from './commands/offline/restore.ts';
+import { demoRun, gatewayServe, healthCheck } from './commands/offline/serve-commands.ts';
 import { shellCompletion } from './commands/offline/shell-completion.ts';
 import { workflowCheck } from './commands/offline/workflow-check.ts';
-import { approvalGrant, approvalReject } from './commands/records/approval-decide.ts';
-import { approvalList } from './commands/records/approval-list.ts';
-import { approvalShow } from './commands/records/approval-show.ts';
-import { auditList } from './commands/records/audit-list.ts';
-import { auditShow } from './commands/records/audit-show.ts';
+import { approvalGrant, approvalList, approvalReject, approvalShow } from './commands/records/approval-commands.ts';
+import { auditList, auditShow } from './commands/records/audit-commands.ts';
 import { statisticsList } from './commands/records/statistics-list.ts';
-import { runDecide } from './commands/runs/run-decide.ts';
-import { runItems } from './commands/runs/run-items.ts';
-import { runList } from './commands/runs/run-list.ts';
-import { runRelease } from './commands/runs/run-release.ts';
-import { runRerun } from './commands/runs/run-rerun.ts';
+import { runItems, runList } from './commands/runs/list-runs.ts';
 import { runShow } from './commands/runs/run-show.ts';
-import { runStart } from './commands/runs/run-start.ts';
-import { runCancel, runResume, runSuspend } from './commands/runs/run-steering.ts';
-import { workflowDelete } from './commands/workflows/workflow-delete.ts';
-import { workflowDiff } from './commands/workflows/workflow-diff.ts';
-import { workflowList } from './commands/workflows/workflow-list.ts';
-import { workflowPut } from './commands/workflows/workflow-put.ts';
-import { workflowShow } from './commands/workflows/workflow-show.ts';
-import { workflowTake } from './commands/workflows/workflow-take.ts';
+import { runRerun, runStart } from './commands/runs/start-runs.ts';
+import { runCancel, runDecide, runRelease, runResume, runSuspend } from './commands/runs/steer-runs.ts';
+import { workflowDelete, workflowPut, workflowTake } from './commands/workflows/change-workflows.ts';
+import { workflowDiff, workflowList, workflowShow } from './commands/workflows/read-workflows.ts';
 import { workflowTry } from './commands/workflows/workflow-try.ts';
 import { OutputFailed, print } from './output.ts';
 import { commandHelp, program, programHelp, usage } from './texts/help.ts';

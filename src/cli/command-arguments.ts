@@ -33,7 +33,7 @@ export function parseArguments(command: Command, argv: readonly string[]): Parse
   if (misplaced !== undefined) return { fault: misplaced };
   const bare = positionals[operands.length];
   return {
-    option: (name) => String(values[name] ?? (name === bareOption ? bare : undefined) ?? command.options[name]?.default),
+    option: (name) => String(values[name] ?? (name === bareOption ? bare : undefined) ?? command.options[name]?.default ?? ''),
     flag: (name) => values[name] === true,
     operand: (name) => positionals[operands.indexOf(name)] ?? '',
     operands: (name) => positionals.slice(operands.indexOf(name)),

@@ -16,7 +16,6 @@ export interface CommandContext {
   readonly invocation: string;
   /** True if standard input is a terminal, where passwords are typed without echo. */
   readonly isTerminal: boolean;
-  /** True if standard output is a terminal. */
   readonly printsToTerminal: boolean;
   /** Columns of the terminal on standard output. Undefined if standard output is not a terminal: then no line is shortened. */
   readonly outputColumns: number | undefined;
@@ -70,8 +69,7 @@ export interface DemoOptions {
 /** An option that takes a value. */
 export interface CommandOption {
   readonly value: string;
-  /** Empty if the option has no default. */
-  readonly default: string;
+  readonly default?: string;
   readonly meaning: string;
   /** Other values are refused. */
   readonly values?: readonly string[];
@@ -96,11 +94,9 @@ export interface Command {
 }
 
 export interface GivenArguments {
-  /** The value of an option, or its default. */
+  /** The value of an option, or its default; empty where it has none. */
   readonly option: (name: string) => string;
-  /** True if the flag was given. */
   readonly flag: (name: string) => boolean;
-  /** The operand of that name. */
   readonly operand: (name: string) => string;
   /** All arguments from the operand of that name on. */
   readonly operands: (name: string) => readonly string[];

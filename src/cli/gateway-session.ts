@@ -2,16 +2,16 @@ import { packageVersion } from '#base/package-version.ts';
 import { visible } from '#base/text/visible.ts';
 import { type Credentials, createGateway, type Gateway, GatewayError, type Reply } from '#client/gateway.ts';
 import { parseExact } from '#json/parse-json.ts';
-import { askPasswords } from './ask-passwords.ts';
 import type { CommandContext, CommandOption, GivenArguments } from './command.ts';
 import { gatewayFault, isAboutOptions } from './gateway-fault.ts';
 import { OutputFailed } from './output.ts';
+import { askPasswords } from './passwords.ts';
 import { program } from './texts/help.ts';
 
 /** The options of every command that asks a running gateway. */
 export const gatewayOptions = {
-  url: { value: 'URL', default: '', meaning: 'the gateway (default: GATEWAY_URL, otherwise http://127.0.0.1:3000)' },
-  user: { value: 'NAME', default: '', meaning: 'the user (default: GATEWAY_USER); the password is in GATEWAY_PASSWORD' },
+  url: { value: 'URL', meaning: 'the gateway (default: GATEWAY_URL, otherwise http://127.0.0.1:3000)' },
+  user: { value: 'NAME', meaning: 'the user (default: GATEWAY_USER); the password is in GATEWAY_PASSWORD' },
 } as const satisfies Readonly<Record<string, CommandOption>>;
 
 /** For the descriptions of those commands. */

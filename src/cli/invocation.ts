@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { basename, delimiter, dirname, join, relative } from 'node:path';
-import { shellQuoted } from '#base/text/shell-quoted.ts';
 import { program } from './texts/help.ts';
 
 interface Started {
@@ -38,4 +37,9 @@ function shortened(file: string, cwd: string): string {
 /** `text` as one word of a shell, in quotes only where it needs them. */
 export function shellWord(text: string): string {
   return /^[\w./:@%+=-]+$/u.test(text) ? text : shellQuoted(text);
+}
+
+/** `text` as one word of a POSIX shell (XCU 2.2.2): in single quotes; single quotes of the text are outside of them, escaped. */
+export function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,11 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { endReply, writePiece } from './connections/slow-reader.ts';
-import { problemReply } from './problem.ts';
+import { problemReply, writeHead } from './problem.ts';
 import type { RenderedReply } from './rendering/rendering.ts';
-import { writeHead } from './reply-head.ts';
-import type { RequestScope } from './request-scope.ts';
+import type { RequestScope, ServedRequest } from './request-scope.ts';
 import type { RouteReply } from './route.ts';
-import type { ServedRequest } from './served-request.ts';
 
 /** Writes a reply. Returns a promise only where the reply is written piece by piece. */
 export function writeReply({ raw, response, scope }: ServedRequest, answer: RouteReply): Promise<void> | undefined {

@@ -7,9 +7,9 @@ import { schemaJudge } from '#json/forms/schema-problems.ts';
 import { readEnvelope, readEnvelopeInSteps } from '#json/json-envelope.ts';
 import { opaqueMembers } from '#json/json-pointer.ts';
 import { readPieces } from './body-arrival.ts';
+import type { ServedRequest } from './request-scope.ts';
 import { isQueryReader, type Route } from './route.ts';
 import type { JsonBody, Judgement } from './route-body.ts';
-import type { ServedRequest } from './served-request.ts';
 
 export interface ReadBody {
   readonly value: unknown;

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Authentication } from '#access/authentication.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
@@ -11,7 +12,7 @@ import type { CallContext } from '#calls/call-context.ts';
 import { type CallOrigin, CallRecord } from '#calls/call-record.ts';
 import type { CallOperation } from '#relay/relayed-call.ts';
 import { newRequestId, preferredWait, receivedRequestId } from './admission/request-checks.ts';
-import { accessOf } from './route.ts';
+import { accessOf, type Route } from './route.ts';
 import type { FoundRoute } from './route-table.ts';
 
 /** What is known of one inbound request from its head to the end of its reply: the HTTP around its record. */
@@ -144,4 +145,21 @@ function textOfHeader(value: string | readonly string[] | undefined): string | u
   if (typeof value !== 'string') return value?.join(', ');
   const bytes = Buffer.from(value, 'latin1');
   return isUtf8(bytes) ? bytes.toString() : value;
+}
+
+/** An inbound request with Node's request and reply, its route, its caller and its body, as far as they are known. */
+export interface ServedRequest {
+  readonly raw: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Undefined where no route takes it. */
+  readonly route: Route | undefined;
+  /** Path parameters, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly scope: RequestScope;
+  /** Ends the time limit of its body. */
+  readonly endBodyTime: () => void;
+  /** Undefined until the caller is authenticated. */
+  caller?: Authentication;
+  /** Undefined until the body is read, and where there is none. */
+  body?: Buffer | undefined;
 }

@@ -14,15 +14,14 @@ import type { Pressure } from './admission/pressure.ts';
 import { checkDeclaredLength, checkMediaType } from './admission/request-checks.ts';
 import { hasBody, readWhole } from './body-arrival.ts';
 import { breakOffReply } from './connections/break-off.ts';
-import { answerError, noteFailure } from './error-replies.ts';
 import { idempotentRequestOf } from './idempotency.ts';
+import { answerError, noteFailure } from './problem.ts';
 import { writeReply } from './reply-writer.ts';
 import { type BodyReader, bodyReader, type ReadBody, readQuery } from './request-reader.ts';
-import type { RequestScope } from './request-scope.ts';
+import type { RequestScope, ServedRequest } from './request-scope.ts';
 import { traceDecision } from './request-span.ts';
 import { accessOf, isOfApi, type Route, type RouteReply } from './route.ts';
 import { bodyMediaTypes, isOptional } from './route-body.ts';
-import type { ServedRequest } from './served-request.ts';
 
 export interface RouteRunnerOptions {
   readonly access: Access;

@@ -8,7 +8,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import type { Secret } from '#base/secret.ts';
 import type { Tracing } from '#base/tracing.ts';
-import { createOwnNames, type OwnNames } from './admission/own-names.ts';
+import { createOwnNames, type OwnNames, readPublicUrl } from './admission/own-names.ts';
 import { overloaded } from './admission/pressure.ts';
 import { checkFraming } from './admission/request-checks.ts';
 import { createSourceAddress } from './admission/source-address.ts';
@@ -17,15 +17,12 @@ import { frontDoorLimit, limitConnections } from './connections/connection-limit
 import { inOrder } from './connections/in-order.ts';
 import { acceptBacklog, type OpenConnections, trackConnections } from './connections/open-connections.ts';
 import { closeStalledConnections } from './connections/slow-reader.ts';
-import { answerConnect, answerError, answerUnreadable } from './error-replies.ts';
-import { readPublicUrl } from './public-url.ts';
-import { RequestScope } from './request-scope.ts';
-import { endRequestSpan, openRequestSpan } from './request-span.ts';
-import type { RequestWatcher } from './request-watcher.ts';
+import { answerConnect, answerError, answerUnreadable } from './problem.ts';
+import { RequestScope, type ServedRequest } from './request-scope.ts';
+import { endRequestSpan, openRequestSpan, type RequestWatcher } from './request-span.ts';
 import type { Route } from './route.ts';
 import { createRouteRunner, type RouteRunnerOptions } from './route-runner.ts';
 import { createRouteTable, type FoundRoute, type RouteTable } from './route-table.ts';
-import type { ServedRequest } from './served-request.ts';
 
 /** An import of node:http also loads Node's WebSocket, fetch and HTTP/2, which take 12 MiB. */
 const { createServer } = createRequire(import.meta.url)('node:http') as { readonly createServer: typeof createServerOfNode };

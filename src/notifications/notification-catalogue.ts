@@ -1,6 +1,5 @@
-import type { Notification, NotificationStatus } from './notification.ts';
+import type { Notification, NotificationStatus, Receiver } from './notification.ts';
 import type { NotificationStore, ReceiverFigures } from './notification-store.ts';
-import type { Receiver } from './receiver.ts';
 
 /** A receiver as people see it: without its path, query and secret. */
 export interface ShownReceiver extends Omit<ReceiverFigures, 'state'> {

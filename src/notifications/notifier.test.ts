@@ -17,10 +17,9 @@ import { httpReply, upstream } from '../../test/support/upstreams/upstream.ts';
 import { WebhookReceiver } from '../../test/support/upstreams/webhook-receiver.ts';
 import { announceAdapters } from './adapter-announcer.ts';
 import { createAdapterHealthStore } from './adapter-health-store.ts';
-import type { Notification } from './notification.ts';
+import { type Notification, receiversOf } from './notification.ts';
 import { createNotificationStore, type NotificationStore } from './notification-store.ts';
 import { createNotifier } from './notifier.ts';
-import { receiversOf } from './receiver.ts';
 import { createWebhooks } from './webhook.ts';
 
 const faulted = 'io.serverlessworkflow.workflow.faulted.v1';

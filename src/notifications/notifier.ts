@@ -1,6 +1,6 @@
 import { every } from '#base/timing/every.ts';
+import type { Receiver } from './notification.ts';
 import type { NotificationStore } from './notification-store.ts';
-import type { Receiver } from './receiver.ts';
 import { type ChannelOptions, ReceiverChannel } from './receiver-channel.ts';
 
 /** Sends the events of the log to the receivers: each at least once, by one of the gateways on the store. */

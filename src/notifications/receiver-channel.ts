@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
-import type { AttemptOutcome } from './notification.ts';
+import type { AttemptOutcome, Receiver } from './notification.ts';
 import type { ClaimedNotification, NotificationStore, Settlement } from './notification-store.ts';
-import type { Receiver } from './receiver.ts';
 import type { SendWebhook } from './webhook.ts';
 
 /** Sees what comes of the notifications that this gateway sends. */
@@ -38,7 +37,6 @@ const usualDelays: readonly number[] = [
 /** Part of the delay that is added at random, so that many notifications do not come back together. */
 const jitter = 0.2;
 const maxRetryAfter = hour;
-/** Attempts at one receiver at once. */
 const attemptsAtOnce = 4;
 /** Milliseconds. An older event is not sent: the receiver was not in the configuration, or no gateway ran. */
 const oldestEvent = 24 * hour;

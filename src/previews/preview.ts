@@ -14,7 +14,7 @@ import type { Span } from '#base/tracing.ts';
 import type { AttemptObservers } from '#calls/attempts.ts';
 import type { Call } from '#calls/call.ts';
 import type { CallContext } from '#calls/call-context.ts';
-import type { CallFacts } from '#calls/call-facts.ts';
+import type { CallFacts } from '#calls/call-outcome.ts';
 import type { CallPath } from '#calls/call-path.ts';
 import { CallRecord } from '#calls/call-record.ts';
 
@@ -24,7 +24,6 @@ export interface PreviewContext {
   readonly principal: Principal;
   /** Who asks for the preview, whose rate limit counts it. Absent: the principal. */
   readonly asker?: Principal | undefined;
-  /** The entrance of the call. */
   readonly entrance: Entrance;
   /** See CallContext. */
   readonly answerable?: readonly Principal[] | undefined;

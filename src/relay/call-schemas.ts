@@ -1,7 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import { namedObject } from '#json/forms/closed-object.ts';
 
-/** The callVerbs a call can have. */
 export const callVerbs = Type.Enum(['DELETE', 'GET', 'PATCH', 'PUT', 'POST']);
 
 export const restCallBody = namedObject('RestCall', {

@@ -1,7 +1,6 @@
 import type { AdapterKind } from '#adapters/adapter-kind.ts';
-import { otherInterface } from '#adapters/paths/other-interfaces.ts';
 import { beforeQuery, percentDecodings } from '#adapters/paths/path-readings.ts';
-import { decidePath, type PathRights } from '#adapters/paths/path-rights.ts';
+import { decidePath, otherInterface, type PathRights } from '#adapters/paths/path-rights.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { OutboundCall } from '#outbound/call/outbound-call.ts';
 import type { RuleDecision } from './relayed-call.ts';

@@ -3,10 +3,10 @@ import { auditOutcomes } from '#audit/audit-entry.ts';
 import { errorCodes } from '#base/error-codes.ts';
 import { callOutcome } from '#calls/call-outcome.ts';
 import type { CallRecord } from '#calls/call-record.ts';
-import { type RequestWatcher, standardMethods } from '#http/request-watcher.ts';
+import { type RequestWatcher, standardMethods } from '#http/request-span.ts';
 import { relayPatterns } from '#http/routes/calls/relay-patterns.ts';
-import { counter, histogram } from './counters.ts';
 import { figure } from './gauges.ts';
+import { counter, histogram } from './observers.ts';
 
 /** Seconds: from the gateway's own part of a call to the longest default time limit. */
 const buckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 300];

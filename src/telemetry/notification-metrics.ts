@@ -2,8 +2,8 @@ import type { Registry } from 'prom-client';
 import type { KeptFigures } from '#base/timing/kept-figures.ts';
 import type { ShownReceiver } from '#notifications/notification-catalogue.ts';
 import type { NotificationWatcher } from '#notifications/receiver-channel.ts';
-import { counter } from './counters.ts';
 import { gauge } from './gauges.ts';
+import { counter } from './observers.ts';
 
 const outcomes = ['delivered', 'failed', 'gone'] as const;
 

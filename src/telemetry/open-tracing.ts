@@ -33,10 +33,7 @@ export async function openTracing(needs: TracingNeeds): Promise<(Tracing & { clo
   const { log } = needs;
   const settings = readTraceSettings(needs.environment, (reason) => log.warn('traces', { reason }));
   if (settings === undefined) return undefined;
-  const [{ startTracing }, { createOtlpExporter }] = await Promise.all([
-    import('./create-tracing.ts'),
-    import('./otlp-exporter.ts'),
-  ]);
+  const { createOtlpExporter, startTracing } = await import('./create-tracing.ts');
   const sender = needs.createSender(await tlsOf(settings));
   const exporter = createOtlpExporter({ ...needs, settings, sender, onBatch: reporter(needs) });
   const tracing = startTracing({ settings, version: needs.version, exporter });

@@ -1,12 +1,12 @@
 import type { Registry } from 'prom-client';
 import { skipCodes } from '#automations/automation.ts';
 import type { KeptFigures } from '#base/timing/kept-figures.ts';
-import type { RunWatcher } from '#runs/engine/watchers/run-watcher.ts';
+import type { RunWatcher } from '#runs/engine/run-watcher.ts';
 import { suspensionReasons } from '#runs/interpreter/state/run-events.ts';
 import type { RunCounts } from '#runs/journal/run-queries.ts';
 import type { ScheduleWatcher } from '#runs/schedules/decide-due.ts';
-import { counter, histogram } from './counters.ts';
 import { figure, gauge } from './gauges.ts';
+import { counter, histogram } from './observers.ts';
 
 /** Seconds: a run may be one call, or wait for days. */
 const runBuckets: readonly number[] = [0.1, 0.5, 1, 5, 30, 60, 300, 1_800, 3_600, 21_600, 86_400, 604_800];

@@ -9,7 +9,7 @@ import type { StoreWatcher } from '#database/watch-time.ts';
 import { createSender } from '#outbound/call/sender.ts';
 import { createConnector } from '#outbound/dialling/connector.ts';
 import type { Resolve } from '#outbound/dialling/resolver.ts';
-import type { RunWatcher } from '#runs/engine/watchers/run-watcher.ts';
+import type { RunWatcher } from '#runs/engine/run-watcher.ts';
 import type { ScheduleWatcher } from '#runs/schedules/decide-due.ts';
 import {
   type CertificateExpiry,

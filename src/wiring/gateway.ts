@@ -14,29 +14,25 @@ import type { LoadedConfig } from '#config/load-config.ts';
 import type { SecretSources } from '#config/secrets/secret-sources.ts';
 import { createRequireRoom } from '#database/sqlite/reserve.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
-import { createPressure, type Pressure } from '#http/admission/pressure.ts';
-import { createPressureGauge, type ProcessMemory } from '#http/admission/pressure-gauge.ts';
-import type { ConsoleFiles } from '#http/console/console-files.ts';
-import { readPublicUrl } from '#http/public-url.ts';
+import { readPublicUrl } from '#http/admission/own-names.ts';
+import { createPressure, createPressureGauge, type Pressure, type ProcessMemory } from '#http/admission/pressure.ts';
 import type { ApiRoute, Route } from '#http/route.ts';
 import { adapterRoutes, reloadRoutes } from '#http/routes/adapter-routes.ts';
 import { approvalRoutes } from '#http/routes/approval-routes.ts';
 import { auditRoutes } from '#http/routes/audit-routes.ts';
 import { automationHistoryRoute } from '#http/routes/automation-history-route.ts';
-import { automationPreviewRoute } from '#http/routes/automation-preview-route.ts';
-import { automationRoutes } from '#http/routes/automation-routes.ts';
+import { automationPreviewRoute, automationRoutes } from '#http/routes/automation-routes.ts';
 import { explainRoutes } from '#http/routes/calls/explain-routes.ts';
 import { previewRoutes } from '#http/routes/calls/preview-routes.ts';
 import { relayRoutes } from '#http/routes/calls/relay-routes.ts';
-import { consoleRoutes } from '#http/routes/console-routes.ts';
+import { type ConsoleFiles, consoleRoutes } from '#http/routes/console-routes.ts';
 import { documentationRoutes } from '#http/routes/documentation-routes.ts';
 import { formRoutes } from '#http/routes/form-routes.ts';
 import { issuerLoginRoutes } from '#http/routes/logins/issuer-login-routes.ts';
 import { sessionRoutes } from '#http/routes/logins/session-routes.ts';
 import { notificationRoutes } from '#http/routes/notification-routes.ts';
 import { operationsRoutes } from '#http/routes/operations-routes.ts';
-import { runReleaseRoute } from '#http/routes/runs/run-release-route.ts';
-import { runRoutes } from '#http/routes/runs/run-routes.ts';
+import { runReleaseRoute, runRoutes } from '#http/routes/runs/run-routes.ts';
 import { statisticsRoutes } from '#http/routes/statistics-routes.ts';
 import { workflowLanguageRoute } from '#http/routes/workflow-language-route.ts';
 import { workflowRoutes } from '#http/routes/workflow-routes.ts';
@@ -46,24 +42,21 @@ import { createResolver } from '#outbound/dialling/resolver.ts';
 import type { TakePreview } from '#previews/preview.ts';
 import type { RunCatalogue } from '#runs/catalogue/run-catalogue.ts';
 import { createRollups } from '#statistics/rollups.ts';
-import { measureAdapters } from '#telemetry/adapter-metrics.ts';
-import { measureAudit } from '#telemetry/gauges.ts';
+import { measureAdapters, measureAudit } from '#telemetry/gauges.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { WorkflowCatalogue } from '#workflows/catalogue/workflow-catalogue.ts';
 import type { AdapterNeeds } from './create-adapter.ts';
 import { createTelemetry } from './create-telemetry.ts';
-import { createLiveParts, type LiveParts, type OutboundNeeds } from './live-parts.ts';
+import { createLiveParts, findCommit, type LiveParts, type OutboundNeeds, stampsCall } from './live-parts.ts';
 import { createLossReport } from './lost-automations.ts';
 import { openAccess } from './open-access.ts';
 import { openAgents } from './open-agents.ts';
 import { openCalls } from './open-calls.ts';
 import type { Runs } from './open-runs.ts';
-import { openSchedules } from './open-schedules.ts';
+import { createScheduleWarnings, openSchedules, type ScheduleWarnings } from './open-schedules.ts';
 import { afterReload, openSecrets } from './open-secrets.ts';
 import { createFollower, openConsole, openServer } from './open-server.ts';
 import { createReloading, type ReloadAsker, type Reloading, type ReloadResult } from './reload.ts';
-import { createScheduleWarnings, type ScheduleWarnings } from './schedule-warnings.ts';
-import { findCommit, stampsCall } from './stamped-calls.ts';
 import { openStore } from './store/open-store.ts';
 
 /** A running gateway. */
@@ -229,7 +222,6 @@ function openPressure(started: AsyncDisposableStack, { memory, log }: GatewayOpt
   return started.adopt(createPressure({ gauge: createPressureGauge(memory), log }), (measured) => measured.close());
 }
 
-/** All routes. */
 function gatewayRoutes(
   options: Omit<ServedParts, 'allRoutes' | 'hasConsole'> & {
     readonly version: string;

@@ -2,11 +2,14 @@ import type { CustomRoleOptions } from '#access/rights/access-options.ts';
 import type { ApprovalRule } from '#access/rights/approval-options.ts';
 import type { AdapterInstance } from '#adapters/adapter-instance.ts';
 import { type AdapterInstances, createAdapterInstances } from '#adapters/adapter-instances.ts';
+import type { FoundCommit } from '#adapters/commit-stamps.ts';
 import type { Log } from '#base/log.ts';
 import { createUsage } from '#base/timing/usage.ts';
 import { createRateLimit, type RateLimit } from '#calls/rate-limit.ts';
 import type { AdapterConfig, Config } from '#config/config.ts';
 import { sameConfig } from '#config/same-config.ts';
+import type { StampsCall } from '#http/routes/approval-texts.ts';
+import type { TaskRouteNeeds } from '#http/routes/runs/task-routes.ts';
 import { createSender } from '#outbound/call/sender.ts';
 import { createConnector, refusalBeforeLookup } from '#outbound/dialling/connector.ts';
 import type { Resolve } from '#outbound/dialling/resolver.ts';
@@ -25,7 +28,7 @@ export interface AdapterChanges {
 }
 
 /** The parts of a new configuration, created but not in force yet. */
-export interface PreparedParts {
+interface PreparedParts {
   readonly adapters: AdapterChanges;
   /** Puts the parts in force in one step. Each replaced part is closed once the last call that uses it has ended. */
   commit(): void;
@@ -168,7 +171,7 @@ function listReplaced(before: Parts, after: Parts): readonly Closable[] {
 }
 
 /** An `OutboundSection` that a reload may replace. */
-export interface OutboundCalls extends OutboundSection {
+interface OutboundCalls extends OutboundSection {
   /** Resolves once every call that holds it has ended, including streamed replies, and every connection is closed. */
   close(): Promise<void>;
 }
@@ -198,4 +201,26 @@ function createOutboundCalls(limits: Config['outbound'], needs: OutboundNeeds): 
       await sender.close();
     },
   };
+}
+
+type LiveAdapters = Pick<LiveParts, 'adapters'>;
+
+/** By the adapter instance in force, which may be another one than that of the call. */
+export async function findCommit(
+  live: LiveAdapters,
+  { adapter, label }: Parameters<TaskRouteNeeds['findCommit']>[0],
+): Promise<FoundCommit> {
+  const found = live
+    .adapters()
+    .all()
+    .find(({ name }) => name === adapter);
+  return found === undefined ? { unknown: `There is no adapter instance "${adapter}" any more.` } : await found.findCommit(label);
+}
+
+export function stampsCall(live: LiveAdapters, { adapter, ...call }: Parameters<StampsCall>[0]): boolean {
+  const found = live
+    .adapters()
+    .all()
+    .find(({ name }) => name === adapter);
+  return found?.stamps({ ...call, contentType: call.contentType ?? found.defaultContentType(call.path) }) ?? false;
 }

@@ -6,7 +6,7 @@ import type { Log } from '#base/log.ts';
 import type { Config } from '#config/config.ts';
 import type { Database } from '#database/database.ts';
 import type { FreeSpace } from '#database/sqlite/free-space.ts';
-import { readPublicUrl } from '#http/public-url.ts';
+import { readPublicUrl } from '#http/admission/own-names.ts';
 import { createSender, fetchDocument } from '#outbound/call/sender.ts';
 import { createConnector } from '#outbound/dialling/connector.ts';
 import type { Resolve } from '#outbound/dialling/resolver.ts';

@@ -4,7 +4,7 @@ import type { Log, ProcessLog } from '#base/log.ts';
 import { decideEntry } from '#calls/decide-entry.ts';
 import type { Config } from '#config/config.ts';
 import { sameConfig } from '#config/same-config.ts';
-import { type ConsoleFiles, readConsole } from '#http/console/console-files.ts';
+import { type ConsoleFiles, readConsole } from '#http/routes/console-routes.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { LiveParts } from './live-parts.ts';

@@ -5,8 +5,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { Secret } from '#base/secret.ts';
 import { idTokenFault } from '../tokens/token-fault.ts';
 import { maxTokenLength } from '../tokens/token-verdict.ts';
-import { addressIn, type IssuerFetch, requestOptions } from './oidc-discovery.ts';
-import { type ClaimRules, clockTolerance, verifyClaims } from './oidc-keys.ts';
+import { addressIn, type ClaimRules, clockTolerance, type IssuerFetch, requestOptions, verifyClaims } from './oidc-discovery.ts';
 
 /** For the address of the login page. The console has words for each. */
 export type LoginFailure =

@@ -16,7 +16,6 @@ export interface SecretRule {
   readonly places: readonly string[];
 }
 
-/** The rules in force, by name of the secret. */
 export type SecretRules = () => Readonly<Record<string, SecretRule>>;
 
 /** Completes "the secret NAME"; undefined: the workflow may use it. */

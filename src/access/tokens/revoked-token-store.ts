@@ -8,7 +8,6 @@ export type RevokedTokenStore = ReturnType<typeof createRevokedTokenStore>;
 /** Revoked tokens and ended logins by an issuer, which no gateway of this store takes again. */
 export function createRevokedTokenStore({ query, read }: Database) {
   return {
-    /** Those that are revoked. */
     async among(jtis: readonly string[]): Promise<ReadonlySet<string>> {
       const revoked = new Set<string>();
       for (let start = 0; start < jtis.length; start += idsAtOnce) {

@@ -5,7 +5,7 @@ import type { AccessRules } from '../access-rules.ts';
 import type { Authentication } from '../authentication.ts';
 import type { KnownPersons } from '../issuers/known-persons.ts';
 import { areNamesLeftOut } from '../issuers/oidc-claims.ts';
-import { type VerifiedClaims, verifyClaims } from '../issuers/oidc-keys.ts';
+import { type VerifiedClaims, verifyClaims } from '../issuers/oidc-discovery.ts';
 import type { Principal } from '../principal.ts';
 import { type AccountHolder, type GatewayTokens, gatewayIssuer, type IssuerHolder } from './gateway-tokens.ts';
 import type { Revocations } from './revocations.ts';

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { firstBytes } from '#base/text/cut-text.ts';
 import type { Database } from '#database/database.ts';
-import { type AuditFacts, type KeptBody, storableText } from '../audit-entry.ts';
+import { type AuditFacts, type ChainedEntry, factsOf, type KeptBody, storableText } from '../audit-entry.ts';
 import type { ChainWriter } from '../chain/chain-writer.ts';
-import { deleteOldestBodies, sizeOfBody, sizesOfBodies } from './kept-body-store.ts';
+import { bodiesAmong, deleteOldestBodies, type StoredBody, sizeOfBody, sizesOfBodies } from './kept-body-store.ts';
 
 /** Bytes of a text that are kept. */
 const maxBodySize = 65_536;
@@ -84,11 +85,37 @@ export function createKeptBodies({
 }
 
 /** SHA-256 in hexadecimal digits. */
-export function digestOfKept(text: string): string {
+function digestOfKept(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
 /** A name alone may be that of two people of different issuers. */
 function ownerOf({ principal = '', issuer, subject }: AuditFacts): string {
   return issuer === undefined ? principal : `${issuer} ${subject ?? ''}`;
+}
+
+/** The bodies that are not those of these entries of one chain, in its order. A body that is gone is no problem. */
+export async function bodyProblems(
+  database: Pick<Database, 'read'>,
+  entries: readonly ChainedEntry[],
+): Promise<readonly string[]> {
+  const [first, last] = [entries[0], entries.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const bySeq = new Map(entries.map((entry) => [entry.seq, entry]));
+  const problems: string[] = [];
+  for await (const bodies of bodiesAmong(database, { chain: first.chain, from: first.seq, to: last.seq })) {
+    for (const body of bodies) {
+      const problem = problemOf(body, bySeq.get(body.seq));
+      if (problem !== undefined) problems.push(`the body of ${first.chain}/${body.seq} ${problem}`);
+    }
+    await nextTurn();
+  }
+  return problems;
+}
+
+function problemOf({ body, is_cut: isCut }: StoredBody, entry: ChainedEntry | undefined): string | undefined {
+  const [{ bodySha256, keptSha256 } = {}] = entry?.kind === 'intent' ? factsOf(entry) : [];
+  if (bodySha256 === undefined) return 'was made up';
+  const isSame = digestOfKept(body) === (keptSha256 ?? bodySha256) && (isCut === 1) === (keptSha256 !== undefined);
+  return isSame ? undefined : 'was changed';
 }

@@ -24,7 +24,6 @@ export function sizeOfBody(text: string): number {
   return Buffer.byteLength(text) + overhead;
 }
 
-/** Adds the bodies of these entries. */
 export function bodiesAdded(
   dialect: Dialect,
   entries: readonly MadeEntry[],

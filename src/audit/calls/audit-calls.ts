@@ -1,13 +1,12 @@
 import type { Clock } from '#base/clock.ts';
 import type { EndCounter } from '#statistics/end-counter.ts';
+import type { EndedWork } from '#statistics/rollup.ts';
 import type { ApprovalFact, AuditFacts, EntryKind, IntentPlace } from '../audit-entry.ts';
 import type { KeptBodies } from '../bodies/kept-bodies.ts';
 import type { UnchainedEntry } from '../chain/hash-chain.ts';
-import { CallCount, endedCall } from '../ended-calls.ts';
 import type { EntryQueue } from '../entry-queue.ts';
 import type { createIdempotencyKeys, EarlierReply } from '../idempotency/idempotency-keys.ts';
-import type { IdempotentRequest } from '../idempotency/idempotent-request.ts';
-import { type KeyChange, KeysTaken, PermitsLost } from '../idempotency/key-change.ts';
+import { type IdempotentRequest, type KeyChange, KeysTaken, PermitsLost } from '../idempotency/idempotent-request.ts';
 import type { IntentPermit } from '../intent-permit.ts';
 import { auditTermsOf } from '../search/audit-terms.ts';
 import type { RecentCalls } from './recent-calls.ts';
@@ -163,4 +162,36 @@ export function entryOf(clock: Clock, kind: EntryKind, call: number, facts: Audi
   const { principal, adapter, proof } = facts;
   const terms = kind === 'step' || kind === 'proof' ? undefined : auditTermsOf(facts, kind === 'outcome');
   return { kind, call, at: clock.now(), principal, adapter, approval: proof?.approval, facts: JSON.stringify(facts), terms, key };
+}
+
+/** Routes of relayed calls, over HTTP and of runs. A preview leaves as a dry run, and is not counted. */
+const relayed = /^(?!preview ).*\brest(?:Action|Call|Query|Request)\b/u;
+
+/** What the statistics count of a record; empty where it is no call that ended. `of`: what is on record of the request. */
+export function endedCall(
+  { outcome, durationMs: duration = 0, count }: AuditFacts,
+  at: number,
+  of: Pick<AuditFacts, 'adapter' | 'route'>,
+): readonly EndedWork[] {
+  if (outcome === undefined || !relayed.test(of.route ?? '')) return [];
+  return [{ kind: 'call', subject: of.adapter ?? '', status: outcome, at, duration, count }];
+}
+
+/** Counts a call once: what becomes known after its outcome replaces that. */
+class CallCount {
+  readonly #of: Pick<AuditFacts, 'adapter' | 'route'>;
+  #counted: readonly EndedWork[] = [];
+
+  constructor(of: Pick<AuditFacts, 'adapter' | 'route'>) {
+    this.#of = of;
+  }
+
+  /** What to count now. */
+  ended(facts: AuditFacts, at: number): readonly EndedWork[] {
+    const ends = endedCall(facts, at, this.#of);
+    const before = this.#counted;
+    if (before[0]?.status === ends[0]?.status) return [];
+    this.#counted = ends;
+    return [...before.map((end) => ({ ...end, count: -1 })), ...ends];
+  }
 }

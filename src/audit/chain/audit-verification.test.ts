@@ -5,8 +5,13 @@ import type { Database } from '#database/database.ts';
 import { eachStore } from '../../../test/support/stores/stores.ts';
 import { createAuditLog } from '../audit-log.ts';
 import { createAuditPruning } from '../audit-pruning.ts';
-import { type AuditVerdict, type VerificationOptions, verifyAudit } from './audit-verification.ts';
-import { readVerifiedPlace, writeVerifiedPlace } from './verified-position.ts';
+import {
+  type AuditVerdict,
+  readVerifiedPlace,
+  type VerificationOptions,
+  verifyAudit,
+  writeVerifiedPlace,
+} from './audit-verification.ts';
 
 const maxCallDuration = 300_000;
 

@@ -1,17 +1,16 @@
 import type { KeyObject } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Kysely, sql, type Transaction } from 'kysely';
+import { cursorMembers } from '#base/text/query-parameters.ts';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables/tables.ts';
 import { type AuditFacts, type ChainedEntry, type ChainLink, factsOf, type LostEntries, storable } from '../audit-entry.ts';
 import { isAnchorGenuine } from '../audit-pruning.ts';
 import { storedAuditKey } from '../audit-store.ts';
-import { bodyProblems } from '../bodies/kept-body-verification.ts';
+import { bodyProblems } from '../bodies/kept-bodies.ts';
 import type { AuditKey } from './audit-key.ts';
-import { missing, witnessProblems } from './audit-witness.ts';
-import type { Witness } from './checkpoint.ts';
+import { missing, type Witness, witnessProblems } from './checkpoint.ts';
 import { macOf } from './hash-chain.ts';
-import type { VerifiedPart, VerifiedPosition } from './verified-position.ts';
 
 /** The result of a verification, or of a part of one. Problems name records as `CHAIN/SEQ`. */
 export interface AuditVerdict {
@@ -310,4 +309,34 @@ function whatHappened({ key, previous, entries, chain }: Break): string {
 /** True if the record was written with the number `seq` after the record with the MAC `before`. */
 function fits(key: KeyObject, candidate: ChainedEntry, before: string, seq: number): boolean {
   return macOf(key, before, { ...candidate, seq }) === candidate.mac;
+}
+
+/** Up to here the log is verified. `seq` 0: to the beginning of the chain. */
+interface VerifiedPosition {
+  readonly chain: string;
+  readonly seq: number;
+}
+
+/** Or all chains are verified, and the approvals up to this one. */
+type VerifiedPart = VerifiedPosition | { readonly approval: string };
+
+/** In place of a chain; no chain has this name. */
+const afterChains = '*';
+
+export function writeVerifiedPlace(place: VerifiedPart): string {
+  const members = 'approval' in place ? [afterChains, place.approval] : [place.chain, place.seq];
+  return Buffer.from(JSON.stringify(members)).toString('base64url');
+}
+
+/** Undefined for any other text. */
+export function readVerifiedPlace(text: string): VerifiedPart | undefined {
+  const [chain, seq, ...more] = cursorMembers(text);
+  if (!isName(chain) || more.length > 0) return undefined;
+  if (chain === afterChains && isName(seq)) return { approval: seq };
+  return Number.isSafeInteger(seq) && (seq as number) >= 0 ? { chain, seq: seq as number } : undefined;
+}
+
+/** A text that every database can compare. */
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
 }

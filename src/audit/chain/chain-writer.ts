@@ -4,7 +4,7 @@ import type { ChainedEntry, ChainLink, LostEntries } from '../audit-entry.ts';
 import { type AppendChanges, type AuditStore, type Durability, HeadMissing } from '../audit-store.ts';
 import type { RecentCalls } from '../calls/recent-calls.ts';
 import type { CompanionBatch } from '../companion.ts';
-import { type CallKeyChange, IntentsRefused, KeysTaken } from '../idempotency/key-change.ts';
+import { type CallKeyChange, IntentsRefused, KeysTaken } from '../idempotency/idempotent-request.ts';
 import type { AuditKey } from './audit-key.ts';
 import { type ChainHead, chained, emptyChain, type UnchainedEntry } from './hash-chain.ts';
 

@@ -1,6 +1,6 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import { type ChainedEntry, type EntryKind, type IntentPlace, type KeptBody, type MadeEntry, storable } from '../audit-entry.ts';
-import type { KeyChange } from '../idempotency/key-change.ts';
+import type { KeyChange } from '../idempotency/idempotent-request.ts';
 import type { IntentPermit } from '../intent-permit.ts';
 
 /** The end of a chain, which the next entry follows. */

@@ -3,7 +3,7 @@ import { GatewayError } from '#base/gateway-error.ts';
 import type { StoreSteadiness } from '#base/store-steadiness.ts';
 import type { Database } from '#database/database.ts';
 import { inProgressSince } from '../calls-in-progress.ts';
-import { findKey, releaseKey, type TakenKey } from './idempotency-store.ts';
+import { findKey, releaseKey, sizeOfKeys, type TakenKey } from './idempotency-store.ts';
 import { type IdempotentRequest, unsealed } from './idempotent-request.ts';
 
 /** The reply to an earlier request with the same key and payload. */
@@ -89,4 +89,39 @@ function unknownOutcome(): GatewayError {
     'The first call with this Idempotency-Key left the gateway and got no answer: it may have happened. It is not made again; look at the upstream.',
     { status: 409 },
   );
+}
+
+/** The replies that are kept for Idempotency-Keys: how much room they take, and whether there is room for another one. */
+export interface KeptReplies {
+  /** Bytes of all keys and replies. */
+  size(): number;
+  /** `length`: characters of the sealed reply. If true, the reply counts as kept. */
+  take(length: number): boolean;
+  /** Measures the store, because other gateways write too and old keys are deleted. Rejects as the store does. */
+  measure(): Promise<void>;
+}
+
+/** Of `maxSize`, for the keys and replies. */
+const share = 4;
+
+export function createKeptReplies(options: {
+  readonly database: Database;
+  /** Bytes of the whole audit log. */
+  readonly maxSize: number;
+  /** The disk of the store has no room for replies. */
+  readonly isShort: () => boolean;
+}): KeptReplies {
+  const { database, maxSize, isShort } = options;
+  let size = 0;
+  return {
+    size: () => size,
+    take(length) {
+      if (isShort() || size + length > maxSize / share) return false;
+      size += length;
+      return true;
+    },
+    async measure() {
+      size = await sizeOfKeys(database.read);
+    },
+  };
 }

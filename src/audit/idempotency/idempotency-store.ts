@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import type { Database } from '#database/database.ts';
 import type { Tables } from '#database/tables/tables.ts';
-import { type CallKeyChange, KeysTaken } from './key-change.ts';
+import { type CallKeyChange, KeysTaken } from './idempotent-request.ts';
 
 /** Milliseconds for which a key is kept. */
 const keptFor = 86_400_000;

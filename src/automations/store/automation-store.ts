@@ -295,7 +295,6 @@ function createCatalogueChanges({ notifications }: Database) {
   };
 }
 
-/** A reading transaction. */
 export type ReadTransaction = Kysely<Tables>;
 
 /** Texts in groups. */

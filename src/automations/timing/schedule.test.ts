@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { isTimeZone } from '#base/text/time-zone.ts';
-import { cronFault } from './cron.ts';
+import { isTimeZone } from '#base/text/timestamp.ts';
 import { parseRepeatInterval } from './repeat-interval.ts';
-import { latestDue, nextDue, type Schedule, scheduleOf, timeZoneFault } from './schedule.ts';
+import { cronFault, latestDue, nextDue, type Schedule, scheduleOf, timeZoneFault } from './schedule.ts';
 
 const cron = (text: string, timeZone = 'UTC'): Schedule => ({ kind: 'cron', text, timeZone });
 

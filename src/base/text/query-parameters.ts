@@ -1,7 +1,6 @@
 import type { RequestProblem } from '../gateway-error.ts';
 import { type JsonSchema, Type } from '../json-schema.ts';
-import { edgeOfDay, isTimeZone } from './time-zone.ts';
-import { readTimestamp } from './timestamp.ts';
+import { edgeOfDay, isTimeZone, readTimestamp } from './timestamp.ts';
 
 /** How a query parameter is read, and what the documentation says about it. `Absent`: the type of its value where it is not given. */
 export interface QueryParameter<Value = unknown, Absent = unknown> {
@@ -9,7 +8,6 @@ export interface QueryParameter<Value = unknown, Absent = unknown> {
   readonly schema: JsonSchema;
   /** Undefined for a text that is no value. */
   readonly parse: (text: string) => Value | undefined;
-  /** What the value has to be. */
   readonly wanted: string;
   readonly absent: Absent;
   /** Of several values the first one counts. Otherwise a parameter is given once. */
@@ -84,7 +82,6 @@ export function zoneParameter(description: string): QueryParameter<string, strin
   };
 }
 
-/** The sizes of a page. */
 interface PageSize {
   readonly usual: number;
   readonly max: number;

@@ -1,5 +1,5 @@
 import { visible } from '#base/text/visible.ts';
-import { displayWidth } from './display-width.ts';
+import { displayWidth } from './text-table.ts';
 
 interface PlacedProblem {
   readonly pointer: string;

@@ -6,7 +6,7 @@ export const program = 'orchestration-gateway';
 export function commandHelp(command: Command): string {
   const options = Object.entries(command.options).map(([name, { value, meaning, default: standard }]) => ({
     left: name === command.bareOption ? `${value}, --${name} ${value}` : `--${name} ${value}`,
-    right: standard === '' ? meaning : `${meaning} (default: ${standard})`,
+    right: standard === undefined ? meaning : `${meaning} (default: ${standard})`,
   }));
   const flags = Object.entries(command.flags ?? {}).map(([name, meaning]) => ({ left: `--${name}`, right: meaning }));
   return [

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { displayWidth, fitted, padded } from './display-width.ts';
-import { type TextColumn, textTable } from './text-table.ts';
+import { displayWidth, fitted, padded, type TextColumn, textTable } from './text-table.ts';
 
 interface Row {
   readonly id: string;

@@ -1,13 +1,12 @@
 import { adapterKindMeanings, adapterKindNames } from '#adapters/adapter-kind.ts';
 import { adapterKinds } from '#adapters/adapter-kinds.ts';
 import type { OwnAuthentication } from '#adapters/credentials/credentials.ts';
-import { namedInterface } from '#adapters/paths/other-interfaces.ts';
+import { namedInterface } from '#adapters/paths/path-rights.ts';
 import { hostName, httpUrl } from '../shapes/address-shapes.ts';
 import { basicUsername, proxy, timeouts, tlsFiles } from '../shapes/dialling-shapes.ts';
-import { headerNameFault } from '../shapes/header-shapes.ts';
 import { certificateWithKey, clientTls } from '../shapes/pem-shapes.ts';
 import { itemsIn, memberOf, memberPath, report, scalarOf, warn } from '../shapes/place.ts';
-import { choice, duration, flag, integer, label, pathGlobs, size } from '../shapes/scalar-shapes.ts';
+import { choice, duration, flag, headerNameFault, integer, label, pathGlobs, size } from '../shapes/scalar-shapes.ts';
 import { basicPasswordFault, bearerTokenFault, headerValueFault, secret } from '../shapes/secret-shape.ts';
 import {
   type Check,

@@ -1,9 +1,8 @@
-import { wantsOf } from '#notifications/receiver.ts';
+import { wantsOf } from '#notifications/notification.ts';
 import { createExpressionPool } from '#workflows/jq/expression-pool.ts';
 import { httpUrl } from '../shapes/address-shapes.ts';
-import { headerNameFault } from '../shapes/header-shapes.ts';
 import { entriesOf, type Place, report } from '../shapes/place.ts';
-import { plainText } from '../shapes/scalar-shapes.ts';
+import { headerNameFault, plainText } from '../shapes/scalar-shapes.ts';
 import { headerValueFault, secret } from '../shapes/secret-shape.ts';
 import { defaulted, list, mapped, mapping, named, optional, required, unique, uniqueList } from '../shapes/shape.ts';
 

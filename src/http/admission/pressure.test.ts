@@ -6,8 +6,7 @@ import { getHeapStatistics } from 'node:v8';
 import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import { lapse } from '../../../test/support/lapse.ts';
-import { createPressure, type Pressure } from './pressure.ts';
-import { createPressureGauge, type Measurement, type PressureGauge } from './pressure-gauge.ts';
+import { createPressure, createPressureGauge, type Measurement, type Pressure, type PressureGauge } from './pressure.ts';
 
 const limits: Measurement = { eventLoopDelay: 250, residentMemory: 1_000, heap: 100 };
 /** Exactly at the limits. */

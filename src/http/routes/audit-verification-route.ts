@@ -1,6 +1,5 @@
 import type { AuditReader } from '#audit/audit-reader.ts';
-import type { AuditVerdict } from '#audit/chain/audit-verification.ts';
-import { readVerifiedPlace, writeVerifiedPlace } from '#audit/chain/verified-position.ts';
+import { type AuditVerdict, readVerifiedPlace, writeVerifiedPlace } from '#audit/chain/audit-verification.ts';
 import { CallerLeft } from '#base/caller-left.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { Type } from '#base/json-schema.ts';

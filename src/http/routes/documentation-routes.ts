@@ -1,7 +1,7 @@
 import { Type } from '#base/json-schema.ts';
 import { contentSecurityPolicy, docsPage } from '../documentation/docs-page.ts';
 import { createOpenApiDocument } from '../documentation/openapi.ts';
-import { withNamedSchemas } from '../documentation/openapi-schemas.ts';
+import { withNamedSchemas } from '../documentation/openapi-document.ts';
 import { type ApiRoute, type RouteReply, route } from '../route.ts';
 import { monitoring } from './route-traits.ts';
 

@@ -9,7 +9,6 @@ import type { RunFinder } from './run-finder.ts';
 import type { RunCatalogueNeeds, RunRequest } from './run-requests.ts';
 
 interface ItemsRequest extends RunRequest {
-  /** The id of the task. */
   readonly taskId: string;
   readonly limit: number;
   /** The index of an item. */

@@ -1,4 +1,4 @@
-import { tasksOfBatches } from '#workflows/batch-tasks.ts';
+import { tasksOfBatches } from '#workflows/call-operations.ts';
 import type { ReachedWorkflow } from '#workflows/catalogue/workflow-pins.ts';
 import type { BatchesLeft, TakenItems } from '../journal/batches/repetition-store.ts';
 import type { NewRun, StoredRun } from '../journal/run-records.ts';

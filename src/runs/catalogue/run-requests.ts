@@ -17,7 +17,7 @@ import type { RunStore } from '../journal/run-store.ts';
 import type { RunPeople } from '../people/run-people.ts';
 import type { Mask } from '../secrets/mask.ts';
 import type { SecretValues } from '../secrets/secret-values.ts';
-import type { IsReadAction } from '../tasks/orchestrator-arguments.ts';
+import type { IsReadAction } from '../tasks/arguments.ts';
 import type { StoreQuota } from './store-quota.ts';
 
 export interface RunRequest {

@@ -8,9 +8,7 @@ import type { StoredRunSummary } from '../journal/run-queries.ts';
 import { type StoredTask, type TaskParts, type TaskRecord, taskStatuses } from '../journal/run-records.ts';
 import type { RunStore } from '../journal/run-store.ts';
 import { readPart } from '../task-data/task-data.ts';
-import { readArguments } from '../tasks/arguments.ts';
-import { evaluateArgument } from '../tasks/evaluate-argument.ts';
-import { orchestratorArguments } from '../tasks/orchestrator-arguments.ts';
+import { evaluateArgument, orchestratorArguments, readArguments } from '../tasks/arguments.ts';
 import { createItemReading } from './batch-items.ts';
 import { callsOfRun } from './run-calls.ts';
 import type { RunFinder } from './run-finder.ts';
@@ -18,7 +16,6 @@ import type { RunCatalogueNeeds, RunRequest } from './run-requests.ts';
 import { undecidedOf } from './run-steering.ts';
 
 interface TaskRequest extends RunRequest {
-  /** The id of the task. */
   readonly taskId: string;
 }
 

@@ -5,9 +5,8 @@ import { type EffectError, standardError } from '../interpreter/task-error.ts';
 import type { ClaimedRun, QueuedCommand, RunWrite } from '../journal/run-records.ts';
 import { endForParent, mayChange } from './children/child-runs.ts';
 import type { WorkedEffect } from './run-effects.ts';
-import type { RunJournal } from './run-journal.ts';
 import { createOutbox, type RunOutbox } from './run-outbox.ts';
-import type { RunTools } from './run-tools.ts';
+import type { RunJournal, RunTools } from './run-tools.ts';
 
 interface LostRunNeeds {
   readonly tools: Pick<RunTools, 'clock' | 'mayHaveCalled' | 'openBatches' | 'openChildren'>;

@@ -1,10 +1,10 @@
-import { isPassingRefusal } from '#base/passing-refusal.ts';
 import type { ChildEffect, Effect } from '../interpreter/effects.ts';
 import type { Note, RunEvent } from '../interpreter/state/run-events.ts';
 import type { ClaimedRun, QueuedCommand, RunCommand, RunPerson, TaskDecision } from '../journal/run-records.ts';
 import { resultForTask } from './children/child-runs.ts';
-import type { RunJournal } from './run-journal.ts';
 import type { RunOutbox } from './run-outbox.ts';
+import type { RunJournal } from './run-tools.ts';
+import { isPassingRefusal } from './until-stored.ts';
 
 /** What happened, or a command, which becomes an event once it is known what the run waits for. */
 export type Arrival =

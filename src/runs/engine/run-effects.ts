@@ -5,8 +5,8 @@ import type { EffectError } from '../interpreter/task-error.ts';
 import type { ClaimedRun } from '../journal/run-records.ts';
 import type { LostStanding } from '../people/run-people.ts';
 import type { RunSecrets } from '../secrets/run-secrets.ts';
+import { evaluateArgument, evaluateTask } from '../tasks/arguments.ts';
 import { approvalTaskOf, type CallTaskEnd } from '../tasks/call-tasks.ts';
-import { evaluateArgument, evaluateTask } from '../tasks/evaluate-argument.ts';
 import type { RunTools } from './run-tools.ts';
 
 /** What a holder works on to answer an effect. Time, events of other parts and other runs are answered by the executor itself. */

@@ -18,7 +18,7 @@ import { createSecretValues } from '../secrets/secret-values.ts';
 import type { RunCall } from '../tasks/call-tasks.ts';
 import { createRunEngine, type RunEngine } from './run-engine.ts';
 import type { RunTools } from './run-tools.ts';
-import type { RunWatchers } from './watchers/run-watcher.ts';
+import type { RunWatchers } from './run-watcher.ts';
 
 const head = (name: string, version = '1.0.0'): string =>
   `document: { dsl: 1.0.3, namespace: test, name: ${name}, version: ${version} }\n`;

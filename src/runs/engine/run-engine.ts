@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Log } from '#base/log.ts';
-import { isPassingRefusal } from '#base/passing-refusal.ts';
 import { Semaphore } from '#base/semaphore.ts';
 import { beatInterval, usualLease } from '#base/store-steadiness.ts';
 import { every } from '#base/timing/every.ts';
@@ -11,10 +10,10 @@ import type { ClaimedRun } from '../journal/run-records.ts';
 import { endedEarly, gatewaysEnded, maxAbandonedClaims, settleLostRun } from './lost-run.ts';
 import { RunExecutor } from './run-executor.ts';
 import { failedInside, maxFaults } from './run-faults.ts';
-import type { RunJournal } from './run-journal.ts';
-import type { RunTools } from './run-tools.ts';
+import type { RunJournal, RunTools } from './run-tools.ts';
+import { type RunWatchers, watchedSave } from './run-watcher.ts';
+import { isPassingRefusal } from './until-stored.ts';
 import { Wakeup } from './wakeup.ts';
-import { type RunWatchers, watchedSave } from './watchers/run-watcher.ts';
 
 type Places = NonNullable<ClaimOptions['places']>;
 
@@ -44,7 +43,6 @@ interface RunClaims extends RunJournal {
 }
 
 export interface RunEngine {
-  /** Runs that this gateway holds. */
   held(): number;
   /** Begins nothing more. Resolves once this gateway holds no run: each call in flight has ended, or was aborted. */
   stop(): Promise<void>;

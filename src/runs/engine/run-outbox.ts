@@ -1,8 +1,7 @@
 import type { Workflow } from '#workflows/workflow.ts';
 import { JsonValue } from '../interpreter/state/json-value.ts';
 import type { Note } from '../interpreter/state/run-events.ts';
-import type { RunState, TimelineCounts } from '../interpreter/state/run-state.ts';
-import { writeState } from '../interpreter/state/state-text.ts';
+import { type RunState, type TimelineCounts, writeState } from '../interpreter/state/run-state.ts';
 import type { BatchWrite } from '../journal/batches/batch-records.ts';
 import type {
   ClaimedRun,

@@ -6,7 +6,7 @@ import type { ItemPage } from '../journal/batches/batch-read-store.ts';
 import type { StoredBatch, StoredItem } from '../journal/batches/batch-records.ts';
 import type { MessageStart } from '../journal/events/event-store.ts';
 import type { ParentCall } from '../journal/run-parent.ts';
-import type { ClaimedRun, EventRecord } from '../journal/run-records.ts';
+import type { ClaimedRun, EventRecord, QueuedCommand, RunCommand, RunWrite } from '../journal/run-records.ts';
 import type { RunStore } from '../journal/run-store.ts';
 import type { RunPeople } from '../people/run-people.ts';
 import type { SecretValues } from '../secrets/secret-values.ts';
@@ -61,4 +61,13 @@ export interface RunTools {
   messages(
     start: MessageStart & { readonly limit: number },
   ): Promise<readonly Pick<EventRecord, 'number' | 'event' | 'senders'>[]>;
+}
+
+/** The part of the store that the holder of a run uses. */
+export interface RunJournal {
+  /** `lost`: another holder has the run, and nothing was written. */
+  save(write: RunWrite): Promise<'saved' | 'lost'>;
+  /** To the holder that the run has now, or gets. A second one with the key is dropped. */
+  command(run: string, command: RunCommand, key: string): Promise<boolean>;
+  commandsOf(runs: readonly string[]): Promise<readonly QueuedCommand[]>;
 }

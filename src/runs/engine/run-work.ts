@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '#base/gateway-error.ts';
-import { isPassingRefusal } from '#base/passing-refusal.ts';
 import type { TraceContext } from '#base/trace-context.ts';
 import type { CallEffect, Effect, ListenEffect } from '../interpreter/effects.ts';
 import type { RunEvent } from '../interpreter/state/run-events.ts';
@@ -10,6 +9,7 @@ import { shortWait } from '../tasks/call-entrance.ts';
 import { scanMessages, type WorkedEffect, workOn } from './run-effects.ts';
 import type { RunFaults } from './run-faults.ts';
 import type { RunTools } from './run-tools.ts';
+import { isPassingRefusal } from './until-stored.ts';
 
 interface RunWorkOptions {
   readonly run: ClaimedRun;

@@ -5,7 +5,7 @@ import type { Directive, Workflow } from '#workflows/workflow.ts';
 import { undecidedCalls } from './pending.ts';
 import { crashed, failure, ok, TestRun, unknown, type World } from './run-harness.test-support.ts';
 import type { RunEvent } from './state/run-events.ts';
-import { writeState } from './state/state-text.ts';
+import { writeState } from './state/run-state.ts';
 import {
   attempt,
   batch,

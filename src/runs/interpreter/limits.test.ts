@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pending } from './pending.ts';
 import { ok, performed, start, TestRun } from './run-harness.test-support.ts';
-import { writeState } from './state/state-text.ts';
+import { writeState } from './state/run-state.ts';
 import { step } from './step.ts';
 import {
   attempt,

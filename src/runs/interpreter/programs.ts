@@ -37,7 +37,6 @@ export function oncePer<Key extends object, Made>(make: (key: Key) => Made): (ke
   };
 }
 
-/** The value of a constant expression, as one object. */
 export const constantOf = oncePer(({ constant }: Expression) => (constant === undefined ? undefined : new JsonValue(constant)));
 
 export function programOf(label: string, jq: string): Program {

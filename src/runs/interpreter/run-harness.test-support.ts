@@ -5,8 +5,7 @@ import type { Workflow } from '#workflows/workflow.ts';
 import type { Argument, BatchEffect, CallEffect, ChildEffect, Effect, ListenEffect } from './effects.ts';
 import { pending } from './pending.ts';
 import type { Note, OutsideResult, RunEvent } from './state/run-events.ts';
-import type { RunState } from './state/run-state.ts';
-import { readState, writeState } from './state/state-text.ts';
+import { type RunState, readState, writeState } from './state/run-state.ts';
 import { begin, step } from './step.ts';
 import type { TaskError } from './task-error.ts';
 

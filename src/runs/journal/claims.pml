@@ -146,7 +146,7 @@ inline release() {
 #endif
 }
 
-/* A command to the run: @code unsaved-outcomes.ts UnsavedOutcomes */
+/* A command to the run: @code until-stored.ts UnsavedOutcomes */
 inline tell(task) {
 #ifndef NO_TELL
   told[task] = true;
@@ -242,7 +242,7 @@ step:
   fi;
 
 lost:
-  /* The outcome of its call is not in the state of the run: @code unsaved-outcomes.ts UnsavedOutcomes */
+  /* The outcome of its call is not in the state of the run: @code until-stored.ts UnsavedOutcomes */
   atomic {
     if
     :: next <= LAST && next % 2 == 0 && caller[next / 2 - 1] == me -> tell(next / 2 - 1)

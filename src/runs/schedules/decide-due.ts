@@ -9,11 +9,11 @@ import { isStoreAway } from '#database/store-failure.ts';
 import {
   type CreateRunsWith,
   decideBatch,
+  decideDue,
   type OccurrenceOutcome,
   type PlannedOccurrence,
   type ScheduledStart,
 } from './decide-batch.ts';
-import { decideDue } from './due-decision.ts';
 
 /** Told of each decision. */
 export interface ScheduleWatcher {

@@ -1,7 +1,6 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Tables } from '#database/tables/tables.ts';
 
-/** The number of the migration that made the tables of schedules. */
 const migrationNumber = 10;
 
 /** When the store got its tables of schedules, in milliseconds since the epoch. */

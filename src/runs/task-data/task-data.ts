@@ -24,7 +24,6 @@ export interface TaskDataKeeper {
   note(note: TaskNote): Pick<TaskRecord, 'label' | 'noData'>;
   /** The task calls with these arguments, a JSON text. */
   called(activity: number, args: JsonValue): void;
-  /** The task is not stored. */
   forget(activity: number): void;
   /** The rows with what the store does not have of their data. */
   take(tasks: readonly TaskRecord[]): { readonly tasks: readonly TaskRecord[]; readonly data: readonly NewTaskData[] };

@@ -10,10 +10,9 @@ import { textMask } from '../secrets/mask.ts';
 import type { RunSecrets } from '../secrets/run-secrets.ts';
 import type { SecretValues } from '../secrets/secret-values.ts';
 import { type ApprovalTasks, approvalArguments, approvalResult } from './approval-task.ts';
-import { type PreparedCall, readArguments } from './arguments.ts';
+import { type IsReadAction, orchestratorArguments, type PreparedCall, readArguments } from './arguments.ts';
 import { type CallingRun, type CallOutcome, enterCallPath, shortWait } from './call-entrance.ts';
 import { openapiArguments } from './openapi-arguments.ts';
-import { type IsReadAction, orchestratorArguments } from './orchestrator-arguments.ts';
 import { endpointOf, httpArguments, restArguments } from './rest-arguments.ts';
 import {
   createTaskDocuments,

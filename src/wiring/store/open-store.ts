@@ -1,12 +1,18 @@
-import type { ProofKey } from '#approvals/approval-proof.ts';
+import { randomBytes } from 'node:crypto';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
+import { type ProofKey, proofKeyOf } from '#approvals/approval-proof.ts';
 import { createApprovalVerification } from '#approvals/approval-verification.ts';
 import { createVerifiedApprovals } from '#approvals/approval-verification-store.ts';
 import { type ApprovalProofs, createApprovalProofs } from '#audit/approval-proofs.ts';
 import { type AuditLog, createAuditLog } from '#audit/audit-log.ts';
 import { type AuditReader, createAuditReader } from '#audit/audit-reader.ts';
+import { storedAuditKey } from '#audit/audit-store.ts';
 import type { Clock } from '#base/clock.ts';
+import { GatewayError } from '#base/gateway-error.ts';
 import type { Log } from '#base/log.ts';
 import { StoreSteadiness } from '#base/store-steadiness.ts';
+import { systemCode } from '#base/system-code.ts';
+import { randomHex } from '#base/text/random-hex.ts';
 import type { Config } from '#config/config.ts';
 import type { StoredConfig } from '#config/load-config.ts';
 import { type Database, openDatabase } from '#database/database.ts';
@@ -14,9 +20,9 @@ import { watchNewerRows } from '#database/newer-rows.ts';
 import { type FreeSpace, watchFreeSpace } from '#database/sqlite/free-space.ts';
 import { freeEarlierHolders, openInTime, requireStoreLock } from '#database/start-wait.ts';
 import { isStoreAway } from '#database/store-failure.ts';
+import { keyFileOf } from '#database/store-part.ts';
 import type { StoreWatcher } from '#database/watch-time.ts';
 import { findAuthors, findStorers } from '../upgrade/find-people.ts';
-import { openProofKey } from './proof-key.ts';
 import { createStoreLosses, type StoreLosses } from './store-losses.ts';
 
 /**
@@ -135,4 +141,63 @@ function createMaxCallDuration(config: Limits): MaxCallDuration {
 /** Milliseconds: the longest total time limit in a configuration. */
 export function maxCallDurationOf({ outbound, adapters }: Limits): number {
   return Math.max(outbound.timeouts.total, ...adapters.map(({ timeouts }) => timeouts.total));
+}
+
+/**
+ * The key of the proofs of approvals. Where none is configured, a file next to a SQLite store has it, or on PostgreSQL the audit log. Rejects with `store-unavailable` where the file is there and holds no key.
+ */
+async function openProofKey(
+  { store, audit }: Pick<Config, 'store' | 'audit'>,
+  { database, log }: { readonly database: Pick<Database, 'query' | 'read'>; readonly log: Log },
+): Promise<ProofKey> {
+  if (audit.key !== undefined) return proofKeyOf(audit.key.reveal());
+  if (store.kind === 'sqlite') return proofKeyOf(await keyInFile(keyFileOf(store.file), log));
+  log.warn('a writer of the database can forge approvals; set audit.key to a secret that the database does not hold');
+  const stored = await storedAuditKey(database.read);
+  return proofKeyOf(stored?.macKey ?? newKey());
+}
+
+function newKey(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** The first gateway that needs the key makes it. */
+async function keyInFile(file: string, log: Log): Promise<string> {
+  const there = await readKey(file);
+  if (there !== undefined) return there;
+  const made = newKey();
+  // A link is made at once, with all that the file has. So no other gateway reads half a key.
+  const draft = `${file}.${randomHex(8)}`;
+  try {
+    await writeFile(draft, `${made}\n`, { mode: 0o600, flag: 'wx', flush: true });
+    await link(draft, file).catch((error: unknown) => {
+      if (systemCode(error) !== 'EEXIST') throw error;
+    });
+    return (await readKey(file)) ?? made;
+  } catch (error) {
+    const reason = systemCode(error) ?? 'unknown';
+    log.warn('the key of approvals cannot be kept: those of this process end with it', { file, reason });
+    return made;
+  } finally {
+    await rm(draft, { force: true }).catch(() => {});
+  }
+}
+
+/** Undefined: there is no such file. */
+async function readKey(file: string): Promise<string | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    const code = systemCode(error) ?? 'unknown';
+    if (code === 'ENOENT') return undefined;
+    throw unusable(file, `cannot be read (${code})`);
+  }
+  if (/^[\w-]{43}\s*$/u.test(text)) return text.trim();
+  throw unusable(file, 'holds no key');
+}
+
+function unusable(file: string, fault: string): GatewayError {
+  const advice = 'Restore it from a back-up; or delete it, and each open approval has to be asked for again.';
+  return new GatewayError('store-unavailable', `The key of approvals in ${file} ${fault}. ${advice}`);
 }

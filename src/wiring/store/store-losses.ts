@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AfterOutage, createAfterOutage } from '#audit/after-outage.ts';
 import type { LostEntries } from '#audit/audit-entry.ts';
 import type { AuditLog } from '#audit/audit-log.ts';
-import { checkpointedLosses, restoredLosses } from '#audit/checkpointed-losses.ts';
+import { type AfterOutage, checkpointedLosses, createAfterOutage, restoredLosses } from '#audit/lost-records.ts';
 import type { Clock } from '#base/clock.ts';
 import type { Log } from '#base/log.ts';
 import { systemCode } from '#base/system-code.ts';

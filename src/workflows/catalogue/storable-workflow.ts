@@ -2,9 +2,10 @@ import type { Principal } from '#access/principal.ts';
 import type { Clock } from '#base/clock.ts';
 import { andMore, GatewayError, type RequestProblem } from '#base/gateway-error.ts';
 import type { DocumentProblem } from '#yaml/document-reading.ts';
+import type { RunSite } from '../call-operations.ts';
 import type { WorkflowFacts, WorkflowJudgement } from '../reading-threads.ts';
-import { documentDigest } from './workflow-row.ts';
-import type { AddedWorkflow, StoredWorkflow, WorkflowMediaType } from './workflow-store.ts';
+import { documentDigest, type WorkflowCalls } from './workflow-row.ts';
+import type { AddedWorkflow, StoredWorkflow, WorkflowMediaType, WorkflowStore } from './workflow-store.ts';
 
 export interface GivenDocument {
   readonly principal: Principal;
@@ -74,4 +75,43 @@ export function requireAdded(added: AddedWorkflow, { id, version, text }: Stored
       `The version ${version} of ${id} has other content, and a version never changes; give the document another version.`,
     );
   return added;
+}
+
+/**
+ * A problem for each batch of the document whose workflow reaches a batch. What is not stored is not followed: a run refuses it
+ * then.
+ */
+export async function nestedBatches(
+  { find }: Pick<WorkflowStore, 'find'>,
+  { workflows }: Pick<WorkflowCalls, 'workflows'>,
+): Promise<readonly DocumentProblem[]> {
+  const problems: DocumentProblem[] = [];
+  for (const { pointer = '', line = 1, column = 1, ...site } of workflows.filter(({ batch }) => batch === true)) {
+    const found = await batchWithin(find, site);
+    if (found === undefined) continue;
+    const way = found === nameOf(site) ? 'has' : `reaches ${found}, which has`;
+    const detail = `runs ${nameOf(site)} for each item, and that ${way} a "call: batch" itself; run it in a task of its own`;
+    problems.push({ pointer: `${pointer}/with/workflow`, detail, line, column });
+  }
+  return problems;
+}
+
+/** The first workflow with a batch that the site leads to. */
+async function batchWithin(find: WorkflowStore['find'], site: RunSite): Promise<string | undefined> {
+  const seen = new Set<string>();
+  const open = [site];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const name = nameOf(next);
+    if (seen.has(name)) continue;
+    seen.add(name);
+    const { id, version } = next;
+    const found = await find({ id, version: version === 'latest' ? undefined : version });
+    if (found?.workflows.some(({ batch }) => batch === true)) return name;
+    open.push(...(found?.workflows ?? []));
+  }
+  return undefined;
+}
+
+function nameOf({ id, version }: RunSite): string {
+  return `${id} ${version}`;
 }

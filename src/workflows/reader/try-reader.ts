@@ -4,7 +4,6 @@ import type { Located } from '#yaml/located.ts';
 import { type CallSite, operationsOf } from '../call-operations.ts';
 import { type Catch, outcomeUnknown, type Retry, type Task, type TryTask } from '../workflow.ts';
 import { at, type Context, type Scope, variableName, within } from './context.ts';
-import { readDuration } from './durations.ts';
 import { expressionIn } from './jq-source.ts';
 import {
   attemptMembers,
@@ -16,7 +15,7 @@ import {
   memberNames,
   retryMembers,
 } from './member-table.ts';
-import type { RecognizedTask } from './task-base.ts';
+import { type RecognizedTask, readDuration } from './task-base.ts';
 import { condition } from './template.ts';
 
 export function readTry({ context, members, node, base, scope }: RecognizedTask): Task {

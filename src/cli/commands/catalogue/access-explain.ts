@@ -3,7 +3,7 @@ import { type AccessAnswer, type AccessQuestion, GatewayError } from '#client/ga
 import { workflowSizeLimit } from '#workflows/read-workflow.ts';
 import { answeringCommand, givenOptions } from '../../gateway-command.ts';
 import { CommandFailed } from '../../gateway-session.ts';
-import { readFile } from '../../read-file.ts';
+import { readFile } from '../../input-files.ts';
 import { problemExcerpt } from '../../texts/excerpt.ts';
 
 export const accessExplain = answeringCommand({
@@ -14,19 +14,18 @@ export const accessExplain = answeringCommand({
     'Nothing is sent on. What is not given is not judged. Exit code 0 means allowed, 1 means denied.',
   ],
   options: {
-    principal: { value: 'NAME', default: '', meaning: 'the user or client that asks' },
-    roles: { value: 'NAMES', default: '', meaning: 'in place of a principal: its roles, with commas between them' },
-    route: { value: 'ROUTE', default: '', meaning: 'the operationId of a route, such as restQuery', isRequired: true },
-    adapter: { value: 'NAME', default: '', meaning: 'the adapter instance' },
+    principal: { value: 'NAME', meaning: 'the user or client that asks' },
+    roles: { value: 'NAMES', meaning: 'in place of a principal: its roles, with commas between them' },
+    route: { value: 'ROUTE', meaning: 'the operationId of a route, such as restQuery', isRequired: true },
+    adapter: { value: 'NAME', meaning: 'the adapter instance' },
     method: {
       value: 'METHOD',
-      default: '',
       meaning: 'the method at the upstream, such as PATCH',
       values: ['DELETE', 'GET', 'PATCH', 'POST', 'PUT'],
     },
-    path: { value: 'PATH', default: '', meaning: 'the path at the orchestrator; for restCall the URI' },
-    workflow: { value: 'FILE', default: '', meaning: 'for createWorkflow: the document to store' },
-    via: { value: 'ENTRANCE', default: '', meaning: 'how it comes: http, run or mcp', values: ['http', 'run', 'mcp'] },
+    path: { value: 'PATH', meaning: 'the path at the orchestrator; for restCall the URI' },
+    workflow: { value: 'FILE', meaning: 'for createWorkflow: the document to store' },
+    via: { value: 'ENTRANCE', meaning: 'how it comes: http, run or mcp', values: ['http', 'run', 'mcp'] },
   },
   async answer({ context, gateway, given }) {
     const {

@@ -25,7 +25,7 @@ export const auditVerify: Command = {
   ...configFileArgument,
   options: {
     config: configFileOption,
-    checkpoints: { value: 'FILE', default: '', meaning: 'a checkpoint file, or a log that contains checkpoints' },
+    checkpoints: { value: 'FILE', meaning: 'a checkpoint file, or a log that contains checkpoints' },
   },
   async run(context, { option }) {
     const loaded = await loadOrReport({ context, file: option('config'), command: 'audit verify', load: loadStoredConfig });

@@ -65,10 +65,9 @@ export const mcpConfig: Command = {
     'variable GATEWAY_TOKEN, or where the client asks for it. With --client the output is JSON alone.',
   ],
   options: {
-    url: { value: 'URL', default: '', meaning: 'the gateway (default: GATEWAY_URL, otherwise http://127.0.0.1:3000)' },
+    url: { value: 'URL', meaning: 'the gateway (default: GATEWAY_URL, otherwise http://127.0.0.1:3000)' },
     client: {
       value: 'CLIENT',
-      default: '',
       meaning: 'claude-code, claude-desktop, vscode or cursor',
       values: Object.keys(clients),
     },

@@ -9,11 +9,11 @@ export const statisticsList = listCommand<Step>({
   description: ['Count the runs that ended, or with --of calls the calls to orchestrators, in steps of time.'],
   options: {
     of: { value: 'WHAT', default: 'runs', meaning: 'runs or calls', values: ['runs', 'calls'] },
-    since: { value: 'TIME', default: '', meaning: 'from this time on; without it 24 hours before --until' },
-    until: { value: 'TIME', default: '', meaning: 'before this time; without it now' },
-    step: { value: 'LENGTH', default: '', meaning: 'such as 15m, 1h (the usual one) or 1d' },
-    timeZone: { value: 'ZONE', default: '', meaning: 'in which steps begin, such as Europe/Berlin; by default UTC' },
-    adapter: { value: 'NAME', default: '', meaning: 'with --of calls: only calls to this adapter instance' },
+    since: { value: 'TIME', meaning: 'from this time on; without it 24 hours before --until' },
+    until: { value: 'TIME', meaning: 'before this time; without it now' },
+    step: { value: 'LENGTH', meaning: 'such as 15m, 1h (the usual one) or 1d' },
+    timeZone: { value: 'ZONE', meaning: 'in which steps begin, such as Europe/Berlin; by default UTC' },
+    adapter: { value: 'NAME', meaning: 'with --of calls: only calls to this adapter instance' },
   },
   what: 'steps',
   columns: [

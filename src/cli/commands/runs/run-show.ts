@@ -1,13 +1,20 @@
-import { visible } from '#base/text/visible.ts';
-import { durationText, itemsText, type Run, type RunTask } from '#client/gateway.ts';
+import { visible, visibleLines } from '#base/text/visible.ts';
+import {
+  durationText,
+  type Gateway,
+  GatewayError,
+  itemsText,
+  type PreviewOfTask,
+  type Run,
+  type RunTask,
+  type TaskData,
+} from '#client/gateway.ts';
 import type { CommandContext } from '../../command.ts';
 import { answeringCommand } from '../../gateway-command.ts';
 import { exact } from '../../gateway-session.ts';
-import { findRun, runOperand, runWords } from '../../lookups/run-lookup.ts';
-import { type Fact, factLines } from '../../texts/facts.ts';
+import { findRun, findTask, runOperand, runWords } from '../../name-lookup.ts';
 import { between, errorText, isUndecided, taskPath, turnText } from '../../texts/run-words.ts';
-import { type TextColumn, textTable } from '../../texts/text-table.ts';
-import { decidedLines, previewLines, previewsOf, taskAnswer } from './task-lines.ts';
+import { type Fact, factLines, type TextColumn, textTable } from '../../texts/text-table.ts';
 
 export const runShow = answeringCommand({
   name: 'runs show',
@@ -19,7 +26,7 @@ export const runShow = answeringCommand({
     runWords,
   ],
   options: {
-    task: { value: 'TASK', default: '', meaning: 'only this task, with its input, arguments and output: its name or its id' },
+    task: { value: 'TASK', meaning: 'only this task, with its input, arguments and output: its name or its id' },
   },
   flags: { preview: 'ask the orchestrator what the undecided calls would do' },
   operands: [runOperand],
@@ -122,4 +129,67 @@ function itemLines({ id }: Run, tasks: readonly RunTask[], invocation: string): 
 
 function resumption(suspendedBy: Run['suspendedBy'], id: string, invocation: string): string {
   return `${invocation} ${suspendedBy === 'store-loss' ? "runs release --reason '…'" : `runs resume ${visible(id)}`}`;
+}
+
+/** What a task got and gave, for `runs show --task`. */
+async function taskAnswer(gateway: Gateway, run: string, wanted: string) {
+  const { id } = await findTask(gateway, { run, wanted, isWanted: () => true });
+  const path = { id: run, taskId: id };
+  const [task, data] = [exact(await gateway.readTask({ path })), exact(await gateway.readTaskData({ path }))];
+  return { value: { ...task, data }, lines: [...taskFacts(task), ...decidedLines(task), ...dataLines(data)] };
+}
+
+function taskFacts(task: RunTask): readonly string[] {
+  return factLines([
+    ['task', `${taskPath(task.reference)}${turnText(task)}`],
+    ['id', task.id],
+    ['label', task.label],
+    ['status', task.status],
+    ['begin', task.begin],
+    ['end', task.end],
+    ['request', task.requestId],
+    ['error', task.error && errorText(task.error)],
+  ]);
+}
+
+function dataLines({ truncated = [], noData, ...data }: TaskData): readonly string[] {
+  const parts = (['input', 'arguments', 'output'] as const).map((name): readonly [string, string | undefined] => {
+    const end = truncated.includes(name) ? ' … (cut)' : '';
+    return [name, data[name] && `${data[name]}${end}`];
+  });
+  return factLines([...parts, ['not kept', noData]]);
+}
+
+/** What people decided about a task, with their reasons. */
+function decidedLines({ id, reference, decisions = [] }: RunTask): readonly string[] {
+  return decisions.map(({ as, principal, at, reason }) =>
+    visible(`${at} ${principal}: ${as} ${id} (${taskPath(reference)}): ${reason}`),
+  );
+}
+
+interface NamedPreview {
+  readonly task: string;
+  readonly preview: PreviewOfTask;
+}
+
+/** One after the other; a person who may not ask learns why. */
+async function previewsOf(gateway: Gateway, run: string, tasks: readonly RunTask[]): Promise<readonly NamedPreview[]> {
+  const previews: NamedPreview[] = [];
+  for (const { id, name } of tasks) {
+    try {
+      previews.push({ task: name, preview: (await gateway.previewTask({ path: { id: run, taskId: id }, body: {} })).value });
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.status === undefined) throw error;
+      previews.push({ task: name, preview: { kind: 'none', reason: error.message } });
+    }
+  }
+  return previews;
+}
+
+function previewLines({ task, preview }: NamedPreview): readonly string[] {
+  const found = preview.rollback === undefined ? [] : [visible(preview.rollback.explanation)];
+  if (preview.kind === 'none') return ['', visible(`${task}: no preview: ${preview.reason}`), ...found];
+  const { kind, text, explanation = 'nothing' } = preview;
+  const shown = visibleLines(text || explanation);
+  return ['', visible(`${task}: what the orchestrator says that it would do (${kind}):`), ...shown, ...found];
 }

@@ -1,16 +1,15 @@
+import { isMap, isScalar } from 'yaml';
 import { visible } from '#base/text/visible.ts';
 import { type Automation, type Gateway, GatewayError, type StoredWorkflow } from '#client/gateway.ts';
 import { isPrerelease, versionKey } from '#workflows/catalogue/version-key.ts';
 import { workflowSizeLimit } from '#workflows/read-workflow.ts';
-import { followWords, inputOption, startFlags, startRun, tellStarted } from '../../follow/start-run.ts';
+import { parseYaml } from '#yaml/yaml-text.ts';
 import { gatewayCommand } from '../../gateway-command.ts';
 import { CommandFailed, type GatewaySession } from '../../gateway-session.ts';
-import { ambiguous, quoted } from '../../lookups/ambiguous.ts';
-import { findAutomation } from '../../lookups/automation-lookup.ts';
-import { readFile } from '../../read-file.ts';
-import { readRunInput } from '../../run-input.ts';
-import { type NamedDocument, namedDocument } from './named-document.ts';
-import { storeDocument, tellRefusal } from './store-document.ts';
+import { readFile, readRunInput } from '../../input-files.ts';
+import { ambiguous, findAutomation, quoted } from '../../name-lookup.ts';
+import { followWords, inputOption, startFlags, startRun, tellStarted } from '../runs/start-runs.ts';
+import { storeDocument, tellRefusal } from './change-workflows.ts';
 
 export const workflowTry = gatewayCommand({
   name: 'workflows try',
@@ -24,7 +23,7 @@ export const workflowTry = gatewayCommand({
   ],
   options: {
     input: inputOption,
-    automation: { value: 'NAME', default: '', meaning: 'run it by this automation: its name or its _id' },
+    automation: { value: 'NAME', meaning: 'run it by this automation: its name or its _id' },
   },
   flags: startFlags,
   operands: ['FILE'],
@@ -128,4 +127,29 @@ function nextPatch(versions: readonly string[], written: string): string {
   if (newest === undefined) return core;
   const [major, minor, patch = '0'] = core.split('.');
   return `${major}.${minor}.${BigInt(patch) + 1n}`;
+}
+
+interface NamedDocument {
+  /** `namespace.name` */
+  readonly id: string;
+  readonly version: string;
+  /** The text with another version, and else as it was written. */
+  readonly withVersion: (version: string) => string;
+}
+
+/** Undefined where the text has no namespace, name and version. */
+function namedDocument(text: string): NamedDocument | undefined {
+  const { root } = parseYaml(text);
+  const [namespace, name, version] = ['namespace', 'name', 'version'].map((member) => {
+    const node = isMap(root) ? root.getIn(['document', member], true) : undefined;
+    return isScalar(node) ? node : undefined;
+  });
+  const [start, end] = version?.range ?? [];
+  if (namespace === undefined || name === undefined || version === undefined || start === undefined) return undefined;
+  return {
+    id: `${String(namespace.value)}.${String(name.value)}`,
+    version: String(version.value),
+    // In quotes it is the same in YAML and in JSON.
+    withVersion: (other) => `${text.slice(0, start)}${JSON.stringify(other)}${text.slice(end)}`,
+  };
 }

@@ -1,10 +1,13 @@
+import { Type } from '#base/json-schema.ts';
 import { writeTimeCursor } from '#base/text/query-parameters.ts';
+import { namedObject } from '#json/forms/closed-object.ts';
 import { shownCall } from '#runs/catalogue/run-calls.ts';
 import type { RunCatalogue } from '#runs/catalogue/run-catalogue.ts';
 import { callListQuery, runListQuery } from '#runs/catalogue/run-listing.ts';
-import { type ApiRoute, rawJson, route } from '../../route.ts';
+import { type ApiRoute, json, rawJson, route } from '../../route.ts';
+import { jsonBody } from '../../route-body.ts';
 import { cursorPage, listReply } from '../lists.ts';
-import { catalogueReading } from '../route-traits.ts';
+import { catalogueReading, operatorAction } from '../route-traits.ts';
 import { eventRoutes } from './event-routes.ts';
 import { runCommandRoutes } from './run-command-routes.ts';
 import { callSchema, exampleCall, exampleListed, exampleRun, listedRunSchema, runParams, runSchema } from './run-schemas.ts';
@@ -65,3 +68,32 @@ const listRunCalls = route('GET /runs/:id/calls', {
   reply: cursorPage('RunCallPage', callSchema),
   example: { path, query: { task: '1' }, reply: { list: [exampleCall] } },
 });
+
+const releaseRuns = route('POST /runs/release', {
+  ...operatorAction,
+  tag: 'runs',
+  operationId: 'releaseRuns',
+  summary: 'Let runs go on that were under way when the store lost commits',
+  description:
+    'After an asynchronous failover PostgreSQL may have less than it acknowledged. The gateway that notices it suspends every run that is under way (`suspendedBy` is `store-loss`). Look at the upstreams first. Of each run, the first call that may change something and has no outcome on record is not made: its outcome is unknown, and people decide about it.',
+  body: jsonBody(
+    namedObject('RunsRelease', {
+      reason: Type.String({ minLength: 1, maxLength: 2_000, description: 'Why the runs may go on. It goes on record.' }),
+    }),
+  ),
+  reply: {
+    description: 'The runs go on.',
+    schema: namedObject('ReleasedRuns', {
+      released: Type.Integer({ minimum: 0, description: 'How many runs were held.' }),
+    }),
+  },
+  example: { request: { reason: 'The devices were compared with the log of changes.' }, reply: { released: 12 } },
+});
+
+/** Lets runs go on that were under way when the store lost commits. `release` answers how many. */
+export function runReleaseRoute(release: () => Promise<number>): ApiRoute {
+  return releaseRuns.serve(async ({ body: { reason }, record }) => {
+    record.note({ reason });
+    return json(200, { released: await release() });
+  });
+}

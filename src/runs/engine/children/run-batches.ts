@@ -8,8 +8,7 @@ import type { ClaimedRun } from '../../journal/run-records.ts';
 import type { RunFaults } from '../run-faults.ts';
 import type { RunOutbox } from '../run-outbox.ts';
 import type { RunTools } from '../run-tools.ts';
-import { batchResult } from './batch-output.ts';
-import { planOf, stops } from './batch-plan.ts';
+import { batchResult, planOf, stops } from './batch-plan.ts';
 import { childRun, documentFor } from './child-runs.ts';
 import type { RunChildren } from './run-children.ts';
 

@@ -1,4 +1,4 @@
-import { type BatchTask, type CallTask, outcomeUnknown, type RunTask } from '#workflows/workflow.ts';
+import { type BatchTask, type CallTask, maxItems, outcomeUnknown, type RunTask } from '#workflows/workflow.ts';
 import type { Argument } from '../effects.ts';
 import { evaluation } from '../evaluation.ts';
 import { constantOf, enclose, isIdentity, mentions, oncePer, ProgramBuilder } from '../programs.ts';
@@ -7,7 +7,7 @@ import { isOutcome, type OutsideResult } from '../state/run-events.ts';
 import type { OutsideWork } from '../state/run-state.ts';
 import { type ActivityLocation, isExpired } from '../state/view.ts';
 import { standardError, unknownOutcome } from '../task-error.ts';
-import { atTask, fault, type Progress, type StepEvent, type TurnLocation } from '../turn.ts';
+import { atTask, expressionError, fault, type Progress, type StepEvent, type TurnLocation } from '../turn.ts';
 import type { TaskBehaviour } from './task-kind.ts';
 
 /** The arguments are evaluated with the call itself. */
@@ -57,11 +57,11 @@ export const runBehaviour: TaskBehaviour<RunTask, OutsideWork> = {
   },
 };
 
-export function isUnderWay({ answer, undecided }: OutsideWork): boolean {
+function isUnderWay({ answer, undecided }: OutsideWork): boolean {
   return answer === undefined && undecided === undefined;
 }
 
-export function namesOf(place: ActivityLocation, { attempt }: OutsideWork) {
+function namesOf(place: ActivityLocation, { attempt }: OutsideWork) {
   const { activity, task, scope } = place;
   return { activity: activity.id, attempt, reference: task.reference, turn: scope.turn ?? [], abort: isExpired(place) };
 }
@@ -69,11 +69,11 @@ export function namesOf(place: ActivityLocation, { attempt }: OutsideWork) {
 type OutsidePlace = TurnLocation<BatchTask | CallTask | RunTask>;
 
 /** Its number of attempts makes it a call of its own. */
-export function beginOutside({ run }: OutsidePlace, attempt: number, input?: JsonValue): Progress<OutsideWork> {
+function beginOutside({ run }: OutsidePlace, attempt: number, input?: JsonValue): Progress<OutsideWork> {
   return { kind: 'busy', state: { kind: 'outside', wait: run.nextWait(), attempt, input } };
 }
 
-export function advanceOutside(place: OutsidePlace, work: OutsideWork, event: StepEvent): Progress<OutsideWork> {
+function advanceOutside(place: OutsidePlace, work: OutsideWork, event: StepEvent): Progress<OutsideWork> {
   const { answer, undecided, wait } = work;
   if (event.kind === 'decided') return answer === undefined ? takeDecision(place, work, event) : takeResult(place, work, answer);
   if (event.kind === 'settled') {
@@ -137,3 +137,28 @@ function takeDecision(
       return beginOutside(place, work.attempt + 1, work.input);
   }
 }
+
+/** The items leave the state once the store has them apart from it. */
+export const batchBehaviour: TaskBehaviour<BatchTask, OutsideWork> = {
+  expressions: (task) => [{ label: 'with.items', expression: task.items }],
+  begin: (place, [items = place.activity.input]) => {
+    const { spans } = items;
+    if (spans === undefined)
+      return fault(place.task, expressionError('with.items', `gives ${items.text.slice(0, 100)}, which is no array`));
+    if (spans.length <= maxItems) return beginOutside(place, 1, items);
+    const most = maxItems.toLocaleString('en');
+    const detail = `The list has ${spans.length.toLocaleString('en')} items; a batch has at most ${most}.`;
+    return fault(place.task, standardError('runtime', 'Too many items', detail));
+  },
+  advance: (place, work, event) => {
+    const isBegun = event.kind === 'batchBegun' && place.run.target === work.wait;
+    return isBegun ? { kind: 'busy', state: { ...work, input: undefined } } : advanceOutside(place, work, event);
+  },
+  effects: (place, work, sink) => {
+    if (!isUnderWay(work)) return;
+    const { workflow, version, parallel, canary, stopAfter, failures } = place.task;
+    const rules = { parallel, canary, failures, ...(stopAfter !== undefined && { stopAfter }) };
+    const batch = { workflow, version, ...rules, items: work.input };
+    sink.add(work.wait, (key) => ({ kind: 'batch', key, ...namesOf(place, work), ...batch }));
+  },
+};

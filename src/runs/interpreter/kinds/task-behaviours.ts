@@ -1,13 +1,11 @@
 import type { Task, TaskKind } from '#workflows/workflow.ts';
 import type { Work } from '../state/run-state.ts';
-import { batchBehaviour } from './batch-task.ts';
-import { emitBehaviour } from './emit-task.ts';
 import { forBehaviour } from './for-task.ts';
 import { forkBehaviour } from './fork-task.ts';
-import { raiseBehaviour, setBehaviour, switchBehaviour } from './instant-tasks.ts';
+import { emitBehaviour, raiseBehaviour, setBehaviour, switchBehaviour } from './instant-tasks.ts';
 import { doBehaviour, functionBehaviour } from './list-tasks.ts';
 import { listenBehaviour } from './listen-task.ts';
-import { callBehaviour, runBehaviour } from './outside-tasks.ts';
+import { batchBehaviour, callBehaviour, runBehaviour } from './outside-tasks.ts';
 import type { TaskBehaviour } from './task-kind.ts';
 import { tryBehaviour } from './try-task.ts';
 import { waitBehaviour } from './wait-task.ts';

@@ -3,10 +3,10 @@ import { jsonRows } from '#database/json-rows.ts';
 import type { Tables } from '#database/tables/tables.ts';
 import type { LoggedEvent } from '../events/event-store.ts';
 import type { ParentCall } from '../run-parent.ts';
-import type { RunWrite } from '../run-records.ts';
+import type { StoredRunSummary } from '../run-queries.ts';
+import type { NewEvent, RunWrite } from '../run-records.ts';
 import { summaryColumns, summaryOf } from '../run-row.ts';
 import type { RunStoreContext } from '../run-store-context.ts';
-import { batchEvent, type ToldBatch } from './batch-events.ts';
 import type { BatchWrite, NewBatch } from './batch-records.ts';
 import { callColumns, changeItems, type ItemChange, type ItemCount, idOfCall, type MovedItem } from './item-store.ts';
 import { outermostOf, placeOfBatch } from './repetition-store.ts';
@@ -189,4 +189,28 @@ async function lockBatches(
     transaction,
   );
   return found.rows;
+}
+
+/** A batch of which an event tells. `undecided`: it waits for their decisions alone. */
+interface ToldBatch {
+  readonly row: Tables['run_batch'];
+  readonly kind: 'undecided' | 'ended';
+}
+
+/** A CloudEvent 1.0. Its id is made of the batch and the kind, so that each has one event. `run`: the one that has the batch. */
+function batchEvent({ row, kind }: ToldBatch, { automation, workflow }: StoredRunSummary, at: number): NewEvent {
+  const { run, activity, attempt, reference: task, state, total, completed, failed, unknown, cancelled } = row;
+  const named = automation && { automation: { _id: automation.id, name: automation.name } };
+  const counts = { total, completed, failed, unknown, cancelled, notStarted: row.not_started };
+  const event = {
+    specversion: '1.0',
+    id: `${activity}.${attempt}.${kind}`,
+    source: `/runs/${run}`,
+    type: `orchestration-gateway.batch.${kind}.v1`,
+    time: new Date(at).toISOString(),
+    subject: run,
+    datacontenttype: 'application/json',
+    data: { run, ...named, workflow, task, id: String(activity), ...(kind === 'ended' && { status: state }), ...counts },
+  };
+  return { at, kind: 'lifecycle', event: JSON.stringify(event) };
 }

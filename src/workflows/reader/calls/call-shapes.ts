@@ -3,9 +3,9 @@ import type { Located } from '#yaml/located.ts';
 import { didYouMean, quote } from '#yaml/wording.ts';
 import type { FunctionName } from '../../workflow.ts';
 import { type Context, suggestion } from '../context.ts';
-import { isDurationText } from '../durations.ts';
 import { expressionIn } from '../jq-source.ts';
 import type { MemberTable } from '../member-table.ts';
+import { isDurationText } from '../task-base.ts';
 
 /** Checks a literal. Expressions are checked when the call is made. */
 interface Shape {
@@ -162,7 +162,6 @@ export function checkArguments(context: Context, name: ShapedFunction, node: Loc
   shapes[name](context, node);
 }
 
-/** What the `with` of a function has. */
 export function argumentMembers(name: ShapedFunction): MemberTable {
   return shapes[name].members ?? {};
 }
