@@ -17,6 +17,16 @@ do:
   - first: { set: { number: 1 } }
 `;
 
+/** More than a page of the listing has, and all before the first one by their ids. */
+function manyWorkflows(): string {
+  const lines = Array.from({ length: 1_001 }, (_, number) => {
+    const document = { dsl: '1.0.3', namespace: 'bulk', name: `w${number}`, version: '1.0.0' };
+    const text = JSON.stringify({ document, do: [{ first: { set: { number } } }] });
+    return JSON.stringify({ kind: 'workflow', id: `bulk.w${number}`, version: '1.0.0', mediaType: 'application/json', text });
+  });
+  return `${lines.join('\n')}\n`;
+}
+
 describe('the frame of the console', { skip: noChromium, concurrency: 2 }, () => {
   let stage: ConsoleStage;
   let automation: string;
@@ -26,6 +36,7 @@ describe('the frame of the console', { skip: noChromium, concurrency: 2 }, () =>
   before(async () => {
     stage = await consoleStage({ after: (end) => void close.push(end) });
     automation = await addAutomation(stage.admin, workflow, { name: 'Check of ce0', data: {} });
+    await stage.admin.importAutomations({ rawBody: manyWorkflows() });
     run = (await stage.admin.runAutomation({ path: { id: automation }, body: {} })).value.id;
   });
   after(async () => {

@@ -4743,6 +4743,10 @@ export type ListWorkflowsData = {
          */
         skip?: number;
         /**
+         * Only workflows whose id or title contains this text, ignoring case.
+         */
+        contains?: string;
+        /**
          * Only versions that this principal, by its exact id or name, lends its rights: it stored them first, or took them last.
          */
         storer?: string;
@@ -6018,7 +6022,7 @@ export type ListRunsData = {
     path?: never;
     query?: {
         /**
-         * Only runs of the automation with this `_id`.
+         * Only runs of the automation with this `_id` or name.
          */
         automation?: string;
         /**
@@ -8128,6 +8132,10 @@ export type ListApprovalsData = {
          * Only approvals for which this run waits.
          */
         run?: string;
+        /**
+         * Only approvals of runs of the automation with this `_id` or name.
+         */
+        automation?: string;
         /**
          * Size of the page.
          */
