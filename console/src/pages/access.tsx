@@ -81,7 +81,7 @@ function RoleTable(): JSX.Element {
         <input type="hidden" name="view" value="roles" />
         <Input label="Contains" name="find" value={place.value.query.get('find') ?? ''} />
       </Filters>
-      <Table label="Operations by role" columns={['Operation', ...roles]}>
+      <Table isGrid label="Operations by role" columns={['Operation', ...roles]}>
         {found.map((name) => (
           <tr key={name}>
             <th scope="row">{name}</th>

@@ -8,7 +8,7 @@ import { errorKind, seenText } from '../texts.ts';
 /** Runs, the newest first. */
 export function RunTable({ runs, label }: { readonly runs: readonly ListedRun[]; readonly label: string }): JSX.Element {
   return (
-    <Table label={label} columns={['State', 'Run', 'Started by', 'Started', 'Took', 'Error']} extra={[3, 4, 5]}>
+    <Table label={label} columns={['State', 'Run', 'Started by', 'Started', 'Took', 'Error']} extra={[3, 5]}>
       {runs.map((run) => (
         <tr key={run.id}>
           <td>
