@@ -10,8 +10,8 @@ export interface Loaded<Value> {
 }
 
 /**
- * Asks at the first showing, and whenever a key changes: then what was asked for before is dropped. `again` and another `version` ask once
- * more, after the answer that is under way: events that come faster than answers hide none.
+ * Asks at the first showing, and whenever a key changes: then what was asked for before is dropped. `again` and another `version` ask
+ * again after the answer that is under way: events that come faster than answers hide none.
  */
 export function useLoad<Value>(
   ask: (signal: AbortSignal) => Promise<Value>,
@@ -52,7 +52,7 @@ export function useLoad<Value>(
   return { value: state.value, error: state.error, isLoading: state.isLoading, again };
 }
 
-/** Begins `work` at once, or once more after the one that is under way: at most one waits. `work` never rejects. */
+/** Begins `work` at once, or again after the one that is under way: at most one waits. `work` never rejects. */
 export function oneAtATime(work: () => Promise<void>, leave: AbortSignal): () => void {
   let isBusy = false;
   let isWanted = false;

@@ -186,7 +186,7 @@ describe('a page of the console that is live', { skip: noChromium }, () => {
     await page.context().close();
   });
 
-  test('shows an answer that comes later than the next events, and asks once more for all of them', async () => {
+  test('shows an answer that comes later than the next events, and asks again for all of them', async () => {
     const page = await stage.open('/automations', { role: 'readonly' });
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const asked: string[] = [];
@@ -207,7 +207,7 @@ describe('a page of the console that is live', { skip: noChromium }, () => {
     assert.deepEqual([asked.length, dropped], [1, []]);
     release();
     await shows(page, /Waiting[\s\S]*live\.waiting/u);
-    await until('the page asks once more', () => asked.length === 2);
+    await until('the page asks again', () => asked.length === 2);
     assert.deepEqual(dropped, []);
     await page.context().close();
   });

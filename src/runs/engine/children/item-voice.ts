@@ -53,7 +53,7 @@ function textsOf({ output, error }: RunWrite, shown: Shown): Pick<ItemReport, 'o
   return { output: text, isCut };
 }
 
-/** A value that is masked may lie across the end, and a member has no name in a text that is cut: so it is masked first. */
+/** The text is masked first: a value may lie across the end, and a text that is cut has no names of members. */
 function cut(text: string, shown: Shown): { readonly text: string; readonly isCut: boolean } {
   const isCut = Buffer.byteLength(text) > maxTextLength;
   return { text: isCut ? JSON.stringify(firstBytes(shown(text), maxTextLength)) : text, isCut };
