@@ -96,7 +96,7 @@ function RunFacts({ run }: { readonly run: Run }): JSX.Element {
           ),
         ],
         ['Items', items && itemsText(items)],
-        ['Parent', parent === undefined ? undefined : <a href={hrefOf(['runs', parent.run])}>{parent.run}</a>],
+        ['Parent', parent === undefined ? undefined : <a href={hrefOf(['runs', parent.run])}>The run that began it</a>],
         ['Started', <Time at={run.startedAt ?? run.createdAt} />],
         ['Ended', run.endedAt === undefined ? undefined : <Time at={run.endedAt} />],
         ['Took', tookText(run)],
