@@ -102,6 +102,15 @@ describe('the frame of the console', { skip: noChromium, concurrency: 2 }, () =>
     await page.context().close();
   });
 
+  test('the list of workflows says that it has more, and its filter finds the others', async () => {
+    const page = await stage.open('/workflows', { role: 'admin' });
+    await shows(page, /The first 1,000 of 1,002 workflows\. A filter finds the others/u);
+    await page.getByLabel('Title, id or function').fill('OF a dev');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByRole('link', { name: 'Check of a device' }).waitFor();
+    await page.context().close();
+  });
+
   test('the palette finds nothing that the role may not use, and says so', async () => {
     const page = await stage.open('', { role: 'readonly' });
     await openPalette(page);
