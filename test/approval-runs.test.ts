@@ -141,7 +141,7 @@ function suiteOf(store: TestStore): void {
   });
 
   test('a rejection is an error that a task can catch, and each run asks for itself', async () => {
-    const { far, runs, automation, waiting, decide, grant } = shared;
+    const { far, runs, automation, waiting, decide, grant, list } = shared;
     const caught = {
       tried: {
         try: [act],
@@ -155,6 +155,10 @@ function suiteOf(store: TestStore): void {
     const [first, second] = await Promise.all([runs.start(id), runs.start(id)]);
     const [one, other] = await Promise.all([waiting(first.id), waiting(second.id)]);
     assert.notEqual(one, other);
+    const found = async (wanted: string) => (await list('lea', `?automation=${wanted}`)).map((each) => each.id).toSorted();
+    assert.deepEqual(await found('caught'), [one, other].toSorted(), 'by the name of the automation');
+    assert.deepEqual(await found(id), [one, other].toSorted(), 'by its id');
+    assert.deepEqual(await found('caugh'), []);
     assert.equal((await decide('lea', one, 'reject', 'Not tonight.')).status, 200);
     await grant('lea', other);
     const rejected = await runs.reaches(first.id, 'completed', 'faulted');

@@ -107,6 +107,20 @@ eachStore((store) => {
     );
   });
 
+  test('a long output of an item is masked before it is cut, so that its readers see no part of a password', async () => {
+    const { items, put, reaches, send } = stage;
+    const workflow = { namespace: 'lab', name: 'echo', version: '1.0.0' };
+    await put('echo', [{ echo: { set: '${ $workflow.input.item }' } }]);
+    const long = { filler: 'x'.repeat(3_900), password: 'hunter2-'.repeat(40), rest: 'y'.repeat(200) };
+    const { id } = await stage.start([{ all: { call: 'batch', with: { items: '${ $workflow.input.items }', workflow } } }], {
+      items: [long],
+    });
+    await reaches(id, 'completed');
+    const [item] = (await items(id)).list;
+    assert.match(String(item?.output), /"password":"\*\*\*"/u);
+    assert.doesNotMatch((await send('ann', 'GET', `/runs/${id}/tasks/1/items`)).text, /hunter2/u);
+  });
+
   test('one decision is for several undecided items, on record for each, and of two people at once one decides', async () => {
     const { far, send, asked, counts, reaches, items } = stage;
     for (const action of ['d-0', 'd-2', 'd-3']) far.dropping.add(action);

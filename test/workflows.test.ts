@@ -316,6 +316,14 @@ eachStore((store) => {
       (await page('?limit=1&skip=2')).list.map(({ id }) => id),
       ['lab.b'],
     );
+    const found = async (text: string) => {
+      const { list: some, total: count } = await page(`?contains=${text}&limit=2`);
+      return [some.map(({ id }) => id), count];
+    };
+    assert.deepEqual(await found('LAB.c'), [['lab.C'], 1], 'by id, ignoring case');
+    assert.deepEqual(await found('newe'), [['lab.a'], 1], 'by the title of the newest release');
+    assert.deepEqual(await found('lab'), [['lab.C', 'lab.a'], 3], 'all that fit are counted');
+    assert.deepEqual(await found('none'), [[], 0]);
     assert.deepEqual((await page('?queryParameters={"limit":0}')).list, []);
     assertProblem(await call(gateway, { target: `${path}?limit=1001&sort=name` }), 400, 'invalid-request');
   });

@@ -103,13 +103,13 @@ function LastChange(): JSX.Element | null {
     <aside class={made.failed ? 'last-change failed' : 'last-change'} aria-label="The last change">
       <p role="status">
         <code>
-          {made.method} {made.path}
+          {made.method} {seenText(made.path)}
         </code>{' '}
         → <code>{made.result}</code>
       </p>
       {made.body !== '' && (
         <pre class="body" tabIndex={0} role="group" aria-label="The body of the change">
-          {made.body.slice(0, 500)}
+          {seenText(made.body.slice(0, 500))}
         </pre>
       )}
       <button

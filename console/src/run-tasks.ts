@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { RunTask } from '#client/gateway.ts';
+import { oneAtATime } from './load.ts';
 import { gateway, noticeEndOf } from './session.ts';
 
 const pageSize = 1_000;
@@ -32,26 +33,15 @@ export function useRunTasks(run: string): RunTasks {
   useEffect(() => {
     const leave = new AbortController();
     const pages: TaskPage[] = [];
-    let isBusy = false;
-    let isWanted = false;
-    const ask = (): void => {
-      isWanted = true;
-      if (!isBusy) void askAll();
-    };
-    const askAll = async (): Promise<void> => {
-      isBusy = true;
-      while (isWanted && !leave.signal.aborted) {
-        isWanted = false;
-        try {
-          await readPages(run, pages, leave.signal, (shown) => setState({ ...shown, error: undefined }));
-        } catch (error) {
-          if (leave.signal.aborted) return;
-          noticeEndOf(error);
-          setState((last) => ({ ...last, error, isLoading: false }));
-        }
+    const ask = oneAtATime(async () => {
+      try {
+        await readPages(run, pages, leave.signal, (shown) => setState({ ...shown, error: undefined }));
+      } catch (error) {
+        if (leave.signal.aborted) return;
+        noticeEndOf(error);
+        setState((last) => ({ ...last, error, isLoading: false }));
       }
-      isBusy = false;
-    };
+    }, leave.signal);
     asking.current = { ask };
     setState({ tasks: undefined, error: undefined, isLoading: true, isCut: false });
     ask();

@@ -102,6 +102,11 @@ export function memberText(text: string, name: string): string | undefined {
   return membersOf(text).find(([key]) => key === wanted)?.[1];
 }
 
+/** `data.input` of an automation as JSON text, with the digits of its numbers. */
+export function inputText(automationText: string): string {
+  return memberText(memberText(automationText, 'data') ?? '{}', 'input') ?? '{}';
+}
+
 /** The names of the members of a JSON object. */
 export function memberNames(text: string): readonly string[] {
   return membersOf(text).map(([key]) => JSON.parse(key) as string);

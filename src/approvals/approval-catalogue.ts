@@ -122,7 +122,7 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
       const page = await visiblePage({
         ...asked,
         read: (limit, place: ApprovalPosition | undefined) => store.list(filter, { limit, after: place }),
-        sees: (approval) => shows('listApprovals', principal, approval),
+        sees: (approval) => isOfAutomation(approval, filter.automation) && shows('listApprovals', principal, approval),
         placeOf: ({ createdAt, id }) => ({ createdAt, id }),
         sizeOf,
       });
@@ -141,6 +141,12 @@ export function createApprovalCatalogue(options: CatalogueOptions): ApprovalCata
       return approval !== undefined && shows('readApproval', principal, approval);
     },
   };
+}
+
+function isOfAutomation({ task }: Approval, wanted: string | undefined): boolean {
+  if (wanted === undefined) return true;
+  const { automation } = task?.of ?? {};
+  return automation?.id === wanted || automation?.name === wanted;
 }
 
 /** A list has no bodies and no previews. */

@@ -13,6 +13,8 @@ export type ApprovalPosition = Pick<Approval, 'createdAt' | 'id'>;
 export interface ApprovalFilter {
   readonly status?: ApprovalStatus | undefined;
   readonly run?: string | undefined;
+  /** Of the run that asks: `_id` or name. The reader of the list judges it. */
+  readonly automation?: string | undefined;
 }
 
 interface ListOptions {

@@ -17,7 +17,7 @@ import { nextTimes } from './timing/schedule.ts';
 import { withSettledSchedule } from './timing/settled-schedule.ts';
 
 interface PreviewNeeds extends DelegationNeeds {
-  readonly store: Pick<AutomationStore, 'hasName'>;
+  readonly store: Pick<AutomationStore, 'idNamed'>;
   /** Throws as a creation of the automation does. */
   readonly settle: (given: GivenAutomation) => unknown;
   /** Milliseconds since the epoch. */
@@ -44,7 +44,7 @@ export async function previewAutomation(
   const errors = [
     ...(await faultsOf(() => settle(draft))),
     ...(await faultsOf(async () => {
-      if (await store.hasName(draft.name)) throw nameTaken(draft.name);
+      if ((await store.idNamed(draft.name)) !== undefined) throw nameTaken(draft.name);
     })),
     ...(await faultsOf(() => refuseDelegation(needs, { principal, next: automation }))),
     ...(await faultsOf(() => refuseTooLarge({ ...automation, lastModifiedBy: modifierName(principal.username) }))),

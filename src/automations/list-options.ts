@@ -76,22 +76,14 @@ export function readListOptions(query: URLSearchParams): ListOptions {
   });
 }
 
-type PageOptions = Pick<ListOptions, 'limit' | 'skip'>;
+export type PageOptions = Pick<ListOptions, 'limit' | 'skip'>;
 
 function readPageOptions(query: URLSearchParams): PageOptions {
   return readOptions(query, ['limit', 'skip'], readPage);
 }
 
-/** `storer`: a principal by its exact id or name. */
-function readWorkflowListOptions(query: URLSearchParams): PageOptions & { readonly storer?: string } {
-  return readOptions(query, ['limit', 'skip', 'storer'], (given, problems) => {
-    const option = given.get('storer');
-    const storer = option && readText(option, problems);
-    return { ...readPage(given, problems), ...(storer !== undefined && { storer }) };
-  });
-}
-
-function readOptions<Name extends string, Options>(
+/** Throws `invalid-request` (400) with every problem at once. */
+export function readOptions<Name extends string, Options>(
   query: URLSearchParams,
   known: readonly Name[],
   read: (given: ReadonlyMap<Name, GivenOption>, problems: ProblemList) => Options,
@@ -102,7 +94,7 @@ function readOptions<Name extends string, Options>(
   return options;
 }
 
-function pageDocs(what: string) {
+export function pageDocs(what: string) {
   return {
     limit: {
       description: 'Size of the page; 0 returns only the counts.',
@@ -119,18 +111,6 @@ function pageDocs(what: string) {
 export function pageQuery(what: string) {
   return { parameters: pageDocs(what), read: readPageOptions };
 }
-
-export const workflowListQuery = {
-  parameters: {
-    ...pageDocs('workflows'),
-    storer: {
-      description:
-        'Only versions that this principal, by its exact id or name, lends its rights: it stored them first, or took them last.',
-      schema: Type.String(),
-    },
-  },
-  read: readWorkflowListOptions,
-};
 
 const field = Type.Enum([...textFields], { default: 'name' });
 const filterWords = { contains: 'contains', equals: 'is', startsWith: 'begins with' } as const;
@@ -173,7 +153,7 @@ export const automationListQuery = {
   read: readListOptions,
 };
 
-function readPage(given: ReadonlyMap<string, GivenOption>, problems: ProblemList): PageOptions {
+export function readPage(given: ReadonlyMap<string, GivenOption>, problems: ProblemList): PageOptions {
   return {
     limit: readInteger(given.get('limit'), { max: pageSize.max, usual: pageSize.usual, problems }),
     skip: readInteger(given.get('skip'), { max: Number.MAX_SAFE_INTEGER, usual: 0, problems }),
@@ -228,7 +208,8 @@ function readPerson(given: Given, kind: PersonFilter['kind'], problems: ProblemL
   return person === undefined ? [] : [{ kind, person }];
 }
 
-function readText(option: GivenOption, problems: ProblemList): string | undefined {
+/** Undefined where it has a problem. */
+export function readText(option: GivenOption, problems: ProblemList): string | undefined {
   const text = textIn(option);
   if (text === undefined) problems.add(option.pointer, 'must be a string');
   else if (!text.isWellFormed())
@@ -250,7 +231,7 @@ function textIn({ value }: GivenOption): string | undefined {
   return value.kind === 'string' ? value.value : undefined;
 }
 
-interface GivenOption {
+export interface GivenOption {
   /** `?limit`, `?queryParameters[limit]` or, inside the JSON form, `?queryParameters/limit`. */
   readonly pointer: string;
   readonly value: { readonly kind: 'text'; readonly text: string } | JsonNode;

@@ -160,6 +160,7 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     records: options.auditReader,
     recordDecision: (facts: Parameters<AuditLog['record']>[0]) => options.audit.record(facts),
     automation: (id) => findStarted(automations, forms, id),
+    automationNamed: (name) => automations.idNamed(name),
     workflow: (name) => loader.load(name),
     reached: (name) => reachedWorkflows(workflowStore, name),
     whyNotWriter: (principal, id) => options.writing.whyNot(principal, id),

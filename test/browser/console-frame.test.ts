@@ -17,6 +17,16 @@ do:
   - first: { set: { number: 1 } }
 `;
 
+/** More than a page of the listing has, and all before the first one by their ids. */
+function manyWorkflows(): string {
+  const lines = Array.from({ length: 1_001 }, (_, number) => {
+    const document = { dsl: '1.0.3', namespace: 'bulk', name: `w${number}`, version: '1.0.0' };
+    const text = JSON.stringify({ document, do: [{ first: { set: { number } } }] });
+    return JSON.stringify({ kind: 'workflow', id: `bulk.w${number}`, version: '1.0.0', mediaType: 'application/json', text });
+  });
+  return `${lines.join('\n')}\n`;
+}
+
 describe('the frame of the console', { skip: noChromium, concurrency: 2 }, () => {
   let stage: ConsoleStage;
   let automation: string;
@@ -26,6 +36,7 @@ describe('the frame of the console', { skip: noChromium, concurrency: 2 }, () =>
   before(async () => {
     stage = await consoleStage({ after: (end) => void close.push(end) });
     automation = await addAutomation(stage.admin, workflow, { name: 'Check of ce0', data: {} });
+    await stage.admin.importAutomations({ rawBody: manyWorkflows() });
     run = (await stage.admin.runAutomation({ path: { id: automation }, body: {} })).value.id;
   });
   after(async () => {
@@ -88,6 +99,15 @@ describe('the frame of the console', { skip: noChromium, concurrency: 2 }, () =>
     await page.keyboard.press('Escape');
     await until('the palette is closed', async () => (await page.getByRole('dialog').count()) === 0);
     assert.notEqual(await page.evaluate(() => document.activeElement?.tagName), 'BODY');
+    await page.context().close();
+  });
+
+  test('the list of workflows says that it has more, and its filter finds the others', async () => {
+    const page = await stage.open('/workflows', { role: 'admin' });
+    await shows(page, /The first 1,000 of 1,002 workflows\. A filter finds the others/u);
+    await page.getByLabel('Title, id or function').fill('OF a dev');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByRole('link', { name: 'Check of a device' }).waitFor();
     await page.context().close();
   });
 

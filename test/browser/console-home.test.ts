@@ -45,6 +45,21 @@ describe('home', { skip: noChromium }, () => {
     await page.context().close();
   });
 
+  test('names an automation whose run failed until a run completes, and one that is paused', async () => {
+    const path = { id: stage.automations.get('Nightly check-sync') ?? '' };
+    await stage.admin.patchAutomation({ path, body: { data: { cron: '0 5 * * *' } } });
+    await stage.admin.patchAutomation({ path, body: { nextRunAt: null } });
+    await stage.run('Bring up a VPN', { vpn: 'beta', devices: ['no-such-device'] });
+    const page = await open('', 'readonly');
+    await shows(page, /Bring up a VPN\s+It failed \(\w+\): [\s\S]*Nightly check-sync\s+Paused: nothing is due/u);
+    assert.deepEqual(await axeFindings(page), []);
+    await stage.run('Bring up a VPN', { vpn: 'gamma', devices: ['ce6'] });
+    await until('it is gone', async () => !/It failed/u.test(await page.locator('main').innerText()));
+    await stage.admin.patchAutomation({ path, body: { nextRunAt: 'next' } });
+    await until('it is resumed', async () => !/Paused/u.test(await page.locator('main').innerText()));
+    await page.context().close();
+  });
+
   test('shows what the role may see alone: readers have no adapters', async () => {
     const page = await open('', 'readonly');
     await shows(page, /Runs by outcome[\s\S]*Calls by outcome[\s\S]*Next due/u);

@@ -186,6 +186,32 @@ describe('a page of the console that is live', { skip: noChromium }, () => {
     await page.context().close();
   });
 
+  test('shows an answer that comes later than the next events, and asks again for all of them', async () => {
+    const page = await stage.open('/automations', { role: 'readonly' });
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const asked: string[] = [];
+    const dropped: string[] = [];
+    const isList = (url: URL): boolean => url.pathname === '/runs';
+    page.on('requestfailed', (request) => void (isList(new URL(request.url())) && dropped.push(request.url())));
+    await page.route(isList, async (route) => {
+      asked.push(route.request().url());
+      await released;
+      await route.continue();
+    });
+    await page.getByRole('link', { name: 'Runs' }).click();
+    await page.locator('.sign.live').waitFor();
+    for (let event = 0; event < 2; event += 1) {
+      await stage.admin.runAutomation({ path: { id: automation }, body: {} });
+      await lapse(2_500, 'an event would drop the question before the answer');
+    }
+    assert.deepEqual([asked.length, dropped], [1, []]);
+    release();
+    await shows(page, /Waiting[\s\S]*live\.waiting/u);
+    await until('the page asks again', () => asked.length === 2);
+    assert.deepEqual(dropped, []);
+    await page.context().close();
+  });
+
   test('asks again once the gateway answers, where it did not at first', async () => {
     const page = await stage.open('/automations', { role: 'admin' });
     await shows(page, /Waiting/u);

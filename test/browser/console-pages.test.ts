@@ -124,6 +124,7 @@ do:
       assert.equal(await scrollsSideways(page), false, `${where}: the page scrolls sideways`);
     }
     assert.deepEqual(await page.evaluate(foreignParts), [], what);
+    assert.deepEqual(await page.evaluate(unseenParts), [], `${what} shows unseen characters as they are stored`);
     assert.deepEqual(await page.evaluate(movingParts), [], `${what} moves, though the person wants less motion`);
     assert.match(await page.title(), /Orchestration Gateway|Parts of the console/u);
   }
@@ -230,11 +231,12 @@ do:
     await page.context().close();
   });
 
-  test('of an automation shows each text of its form as it is stored', async () => {
+  test('of an automation shows each unseen character in the labels of its form, and keeps what is stored in the controls', async () => {
     const page = await stage.open(`/automations/${ids.formed}`, { role: 'admin' });
     const form = page.getByRole('form', { name: 'Run now' });
     await form.waitFor();
-    const labels = [`${hostile} (required)`, Object.keys(hostileForm.properties)[1], hostile, 'pattern'];
+    const seen = hostile.replaceAll('\u202e', '⟨U+202E⟩');
+    const labels = [`${seen} (required)`, Object.keys(hostileForm.properties)[1], seen, 'pattern'];
     assert.deepEqual(await form.locator('label').allTextContents(), labels);
     const shown = await form
       .locator('input, select, textarea')
@@ -243,7 +245,7 @@ do:
       shown,
       Object.values(hostileForm.properties).map((field) => [field.default].flat().join('\n')),
     );
-    assert.deepEqual(await form.locator('option').allTextContents(), ['–', hostile, Object.keys(hostileForm.properties)[1]]);
+    assert.deepEqual(await form.locator('option').allTextContents(), ['–', seen, Object.keys(hostileForm.properties)[1]]);
     assert.equal((await form.getByText('<img src=x onerror=', { exact: false }).count()) > 3, true);
     await page.context().close();
   });
@@ -275,6 +277,17 @@ function foreignParts(): readonly string[] {
   ];
   const links = [...document.querySelectorAll('a')].filter(({ href }) => new URL(href).origin !== location.origin);
   return [...foreign, ...links].map(({ outerHTML }) => outerHTML);
+}
+
+/** Texts with a character that turns the text after it round. A control has what was stored. Runs in the page. */
+function unseenParts(): readonly string[] {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found: string[] = [];
+  while (texts.nextNode() !== null) {
+    const { parentElement: parent, textContent: text } = texts.currentNode;
+    if (text?.includes('\u202e') === true && parent?.tagName !== 'TEXTAREA') found.push(parent?.outerHTML ?? text);
+  }
+  return found;
 }
 
 /** The elements that fade, move or scroll by degrees, each kind once. Runs in the page. */

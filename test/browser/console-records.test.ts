@@ -1,6 +1,7 @@
 // suite: long
 
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
@@ -168,6 +169,38 @@ do:
     release();
     await shows(page, /2,000 records verified\.[\s\S]*a\/1 was changed/u);
     assert.match(await page.locator('.last-change').innerText(), /\{"cursor":"WyJhIiwxXQ"\}/u);
+    await page.context().close();
+  });
+
+  test('saves more than 100,000 records as one file, and says where it ended if a page does not come', async () => {
+    const page = await stage.open('/audit', { role: 'admin' });
+    const saves = page.getByRole('button', { name: 'Save these records as NDJSON' });
+    await saves.waitFor();
+    const pages = 120;
+    let isBroken = true;
+    await page.route('**/audit?*limit=1000*', async (route) => {
+      const at = Number(new URL(route.request().url()).searchParams.get('cursor') ?? 0);
+      if (at === 110 && isBroken) return route.abort();
+      const list = Array.from({ length: 1_000 }, (_, number) => ({
+        id: `a/${at * 1_000 + number}`,
+        time: new Date(1_800_000_000_000 - (at * 1_000 + number) * 1_000).toISOString(),
+        event: 'request',
+      }));
+      await route.fulfill({ json: { list, ...(at + 1 < pages && { cursor: String(at + 1) }) } });
+    });
+    await saves.click();
+    await shows(
+      page,
+      /It ended early, after 110,000 records\. Nothing is saved yet\. Records before 20\d\d-\S+ \S+ are missing/u,
+    );
+    assert.deepEqual(await axeFindings(page), []);
+    isBroken = false;
+    const started = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Go on from there' }).click();
+    await shows(page, /120,000 records saved: all that fit/u);
+    const lines = (await readFile(await (await started).path(), 'utf8')).trimEnd().split('\n');
+    const ids = new Set(lines.map((line) => (JSON.parse(line) as { readonly id: string }).id));
+    assert.deepEqual([lines.length, ids.size], [120_000, 120_000]);
     await page.context().close();
   });
 });

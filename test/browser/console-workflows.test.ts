@@ -321,7 +321,7 @@ describe('the editor of workflows', { skip: noChromium }, () => {
     await shows(page, /No problems/u);
     await store('raced', (text) => text.replace('a: 1', 'a: 9'));
     await page.getByRole('button', { name: 'Store this version' }).click();
-    await shows(page, /workflow-exists/u);
+    await shows(page, /Version 1\.0\.0 was stored meanwhile[\s\S]*a: 9/u);
     assert.match(await editorText(page), /a: 1/u);
     await page.context().close();
   });

@@ -4757,6 +4757,10 @@ export type ListWorkflowsData = {
          */
         skip?: number;
         /**
+         * Only workflows whose id or title contains this text, ignoring case.
+         */
+        contains?: string;
+        /**
          * Only versions that this principal, by its exact id or name, lends its rights: it stored them first, or took them last.
          */
         storer?: string;
@@ -6039,7 +6043,7 @@ export type ListRunsData = {
     path?: never;
     query?: {
         /**
-         * Only runs of the automation with this `_id`.
+         * Only runs of the automation with this `_id` or name.
          */
         automation?: string;
         /**
@@ -8149,6 +8153,10 @@ export type ListApprovalsData = {
          * Only approvals for which this run waits.
          */
         run?: string;
+        /**
+         * Only approvals of runs of the automation with this `_id` or name.
+         */
+        automation?: string;
         /**
          * Size of the page.
          */

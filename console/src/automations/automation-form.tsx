@@ -1,92 +1,173 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
-import type { AutomationData, ListedForm, ListedWorkflow } from '#client/gateway.ts';
+import { useRef, useState } from 'preact/hooks';
+import { type Automation, GatewayError } from '#client/gateway.ts';
 import { goTo, hrefOf } from '../address.ts';
 import { change } from '../change.ts';
 import { type Loaded, useLoad } from '../load.ts';
-import { useSending } from '../parts/action.tsx';
+import { Action, useSending } from '../parts/action.tsx';
 import { Panel } from '../parts/basics.tsx';
-import { Area, Input, Select, textOf } from '../parts/field.tsx';
+import { Area, Input } from '../parts/field.tsx';
 import { InputForm } from '../parts/input-form.tsx';
 import { Failure } from '../parts/loading.tsx';
+import { Typed, useTyped } from '../typed.ts';
 import type { FlatSchema } from '../schema-form.ts';
-import { gateway, may } from '../session.ts';
+import { may } from '../session.ts';
+import { inputText } from '../texts.ts';
 import { schemaOf } from './automation-schema.ts';
-import { type Before, draftText } from './draft.ts';
+import { Conflict } from './conflict.tsx';
+import type { Before } from './draft.ts';
+import { useFormDraft } from './form-draft.ts';
+import { type KeptForm, keepForm, keptForm } from './kept-form.ts';
 import { Preview, usePreview } from './preview.tsx';
+import { readStored, type StoredAutomation } from './read-stored.ts';
 import { ScheduleFields } from './schedule-fields.tsx';
+import { type Named, WorkflowFields } from './workflow-fields.tsx';
 
 interface AutomationFormProps {
-  /** What the form begins with. */
-  readonly before: Before;
-  /** Its input as JSON text. */
-  readonly input: string;
+  /** What the draft belongs to. */
+  readonly page: string;
+  /** What a new one begins with, as JSON text; undefined: nothing. */
+  readonly begin?: string | undefined;
+  /** Of a new one: the query of its page. */
+  readonly origin?: string;
   /** The automation that is changed; undefined: a new one is made. */
-  readonly stored?: { readonly id: string; readonly etag: string };
+  readonly stored?: StoredAutomation;
 }
 
-type Named = Pick<AutomationData, 'formId' | 'workflowId' | 'workflowVersion'>;
-
-/** A form for all that an automation says. What it would do is shown next to it, before it is stored. */
-export function AutomationForm({ before, input, stored }: AutomationFormProps): JSX.Element {
-  const form = useRef<HTMLFormElement>(null);
-  const { name: ownName = '', data = {} } = before ?? {};
-  const [named, setNamed] = useState<Named>(data);
-  const [draft, setDraft] = useState<string | undefined>(undefined);
-  const [timeZone, setTimeZone] = useState(data.timeZone ?? 'UTC');
-  const schema = useLoad((signal) => schemaOf(named, signal), [JSON.stringify(named)]);
-  const previewed = usePreview(may('previewAutomation') ? draft : undefined);
-  const { isBusy, error, submit } = useSending(async (sent) => {
-    const rawBody = draftText(sent, { before, input, schema: schema.value });
-    const { value } = await (stored === undefined
-      ? change('createAutomation', { rawBody })
-      : change('replaceAutomation', { path: { id: stored.id }, headers: { 'If-Match': stored.etag }, rawBody }));
-    goTo(hrefOf(['automations', value._id]));
-  });
-  const look = (): void => {
-    // The controls of the schedule follow a choice a moment later.
-    setTimeout(() => {
-      if (form.current === null) return;
-      setDraft(draftText(form.current, { before, input, schema: schema.value }));
-      setTimeZone(textOf(form.current, 'timeZone') || 'UTC');
-    });
+/**
+ * A form for all that an automation says. What it would do is shown next to it, before it is stored. What is typed stays a draft until it is
+ * saved or discarded. Where another person saved meanwhile, it shows both changes, and puts this one over the other.
+ */
+export function AutomationForm({ page, begin, origin = '', stored }: AutomationFormProps): JSX.Element {
+  const [round, setRound] = useState(0);
+  const [saved, setSaved] = useState(stored);
+  const begun = useRef<{ readonly round: number; readonly form: KeptForm } | undefined>(undefined);
+  if (begun.current?.round !== round) {
+    const fresh = { base: saved?.text, etag: saved?.etag ?? '', begin: saved?.text ?? begin, controls: [], origin };
+    begun.current = { round, form: keptForm(page) ?? fresh };
+  }
+  const { form } = begun.current;
+  const beginAgain = (next: KeptForm | undefined): void => {
+    keepForm(page, next);
+    setRound(round + 1);
   };
-  useEffect(() => {
-    if (before !== undefined && !schema.isLoading) look();
-  }, [schema.isLoading]);
+  return <Controls key={round} page={page} of={form} saved={saved} found={setSaved} beginAgain={beginAgain} />;
+}
+
+interface ControlsProps {
+  readonly page: string;
+  readonly of: KeptForm;
+  /** The automation that is changed, as it is stored by the last reading. */
+  readonly saved: StoredAutomation | undefined;
+  readonly found: (newer: StoredAutomation) => void;
+  /** Begins with that draft, or with what is stored. */
+  readonly beginAgain: (next: KeptForm | undefined) => void;
+}
+
+function Controls({ page, of, saved, found, beginAgain }: ControlsProps): JSX.Element {
+  const before = of.begin === undefined ? undefined : (JSON.parse(of.begin) as Automation);
+  const input = of.begin === undefined ? '{}' : inputText(of.begin);
+  const [named, setNamed] = useState<Named>(() => namedIn(of) ?? before?.data ?? {});
+  const schema = useLoad((signal) => schemaOf(named, signal), [JSON.stringify(named)]);
+  const draft = useFormDraft({ page, of, before, input, schema });
+  const { form, look, isReady, isChanged } = draft;
+  const previewed = usePreview(may('previewAutomation') ? draft.text : undefined);
+  const newer = saved === undefined || saved.etag === of.etag ? undefined : saved;
+  const { isBusy, error, submit } = useSending(async (sent) => {
+    if (isReady && newer === undefined) await save({ of, id: saved?.id, found, textOf: (now) => draft.textOf(sent, now), page });
+  });
   return (
-    <form ref={form} class="halves automation-form" aria-label="Automation" onSubmit={submit} onInput={look} onChange={look}>
-      <div>
-        <Panel title="What it does">
-          <Input label="Name (required)" name="name" value={ownName} required />
-          <Input label="Description" name="description" value={data.description ?? ''} />
-          <Workflow named={named} choose={setNamed} />
-        </Panel>
-        <Panel title="Input">
-          <p class="note">What a scheduled run gets, and what the form to run it begins with.</p>
-          <AutomationInput key={JSON.stringify(named)} schema={schema} input={input} />
-        </Panel>
-        <Panel title="Schedule">
-          <ScheduleFields before={before} />
-        </Panel>
-        <Groups before={before} />
-      </div>
-      <div class="outlook">
-        <Preview
-          of={previewed}
-          timeZone={timeZone}
-          ownName={stored && ownName}
-          show={(control) => focusOn(form.current, control)}
-        />
-        <div class="buttons">
-          <button type="submit" class="main" aria-disabled={isBusy}>
-            {textOfButton(isBusy, stored !== undefined)}
-          </button>
-          <a href={hrefOf(stored === undefined ? ['automations'] : ['automations', stored.id])}>Cancel</a>
+    <Typed.Provider value={draft.typed}>
+      {newer !== undefined && isReady && <Conflict of={of} newer={newer} mine={draft.text} beginAgain={beginAgain} />}
+      <form ref={form} class="halves automation-form" aria-label="Automation" onSubmit={submit} onInput={look} onChange={look}>
+        <div>
+          <Panel title="What it does" aside={isChanged && <span class="unsaved">Not saved yet: kept in this tab</span>}>
+            <Input label="Name (required)" name="name" value={before?.name ?? ''} required />
+            <Input label="Description" name="description" value={before?.data?.description ?? ''} />
+            <WorkflowFields named={named} choose={setNamed} />
+          </Panel>
+          <Panel title="Input">
+            <p class="note">What a scheduled run gets, and what the form to run it begins with.</p>
+            <AutomationInput key={JSON.stringify(named)} schema={schema} input={input} />
+          </Panel>
+          <Panel title="Schedule">
+            <ScheduleFields before={before} />
+          </Panel>
+          <Groups before={before} />
         </div>
-        {error !== undefined && <Failure error={error} />}
-      </div>
-    </form>
+        <div class="outlook">
+          <Preview
+            of={previewed}
+            timeZone={draft.timeZone}
+            ownName={saved && nameIn(saved.text)}
+            show={(control) => focusOn(form.current, control)}
+          />
+          <div class="buttons">
+            <button type="submit" class="main" aria-disabled={isBusy || !isReady || newer !== undefined}>
+              {textOfButton(isBusy, saved !== undefined)}
+            </button>
+            <Leave id={saved?.id} isChanged={isChanged} discard={() => beginAgain(undefined)} />
+          </div>
+          {error !== undefined && <Failure error={error} />}
+        </div>
+      </form>
+    </Typed.Provider>
+  );
+}
+
+function nameIn(text: string): string {
+  return (JSON.parse(text) as Automation).name;
+}
+
+/** The workflow that a person had chosen. */
+function namedIn({ controls }: KeptForm): Named | undefined {
+  const typed = new Map(controls);
+  if (!typed.has('version')) return undefined;
+  const names = { workflowId: 'workflow', workflowVersion: 'version', formId: 'form' };
+  const chosen = Object.entries(names).map(([name, control]) => [name, typed.get(control)?.[0] ?? ''] as const);
+  return Object.fromEntries(chosen.filter(([, value]) => value !== ''));
+}
+
+interface Saving extends Pick<ControlsProps, 'found' | 'of' | 'page'> {
+  /** Undefined: it is made. */
+  readonly id: string | undefined;
+  /** The request, with the times of that automation where the schedule was left alone. */
+  readonly textOf: (current?: Automation) => string;
+}
+
+/** Saves it, unless another person saved it since the form began. */
+async function save({ of, id, found, textOf, page }: Saving): Promise<void> {
+  if (id === undefined) {
+    const { value } = await change('createAutomation', { rawBody: textOf() });
+    keepForm(page, undefined);
+    goTo(hrefOf(['automations', value._id]));
+    return;
+  }
+  const current = await readStored(id);
+  if (current.etag !== of.etag) return found(current);
+  try {
+    const rawBody = textOf(JSON.parse(current.text) as Automation);
+    await change('replaceAutomation', { path: { id }, headers: { 'If-Match': of.etag }, rawBody });
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'precondition-failed') throw error;
+    return found(await readStored(id));
+  }
+  keepForm(page, undefined);
+  goTo(hrefOf(['automations', id]));
+}
+
+interface LeaveProps {
+  readonly id: string | undefined;
+  readonly isChanged: boolean;
+  readonly discard: () => void;
+}
+
+function Leave({ id, isChanged, discard }: LeaveProps): JSX.Element {
+  if (!isChanged) return <a href={hrefOf(id === undefined ? ['automations'] : ['automations', id])}>Cancel</a>;
+  return (
+    <Action tone="danger" confirm="Discard what you typed? The form begins again." act={async () => discard()}>
+      Discard changes
+    </Action>
   );
 }
 
@@ -119,97 +200,11 @@ function focusOn(form: HTMLFormElement | null, control: string): void {
   if (element instanceof HTMLElement) element.focus();
 }
 
-interface WorkflowProps {
-  readonly named: Named;
-  readonly choose: (named: Named) => void;
-}
-
-function Workflow({ named, choose }: WorkflowProps): JSX.Element {
-  const { value } = useLoad(async (signal) => {
-    const [workflows, forms] = await Promise.all([
-      may('listWorkflows') ? gateway.listWorkflows({ query: { limit: 1000 }, signal }) : undefined,
-      may('listForms') ? gateway.listForms({ query: { limit: 1000 }, signal }) : undefined,
-    ]);
-    return { workflows: workflows?.value.list, forms: forms?.value.list ?? [] };
-  }, []);
-  const { workflowId = '', workflowVersion = '', formId = '' } = named;
-  const { workflows, forms = [] } = value ?? {};
-  const versions = workflows?.find(({ id }) => id === workflowId)?.versions ?? [];
-  return (
-    <>
-      {workflows === undefined ? (
-        <Input label="Workflow" name="workflow" value={workflowId} hint="Its id, such as demo.nightly-check." />
-      ) : (
-        <Select
-          label="Workflow"
-          name="workflow"
-          value={workflowId}
-          options={workflowOptions(workflows, workflowId)}
-          onChange={(id) => choose({ ...some('workflowId', id), ...some('formId', formId) })}
-        />
-      )}
-      <Select
-        label="Version"
-        name="version"
-        value={workflowVersion}
-        hint="The newest release: each run takes the one that is the newest when it starts."
-        options={versionOptions(versions, workflowVersion)}
-        onChange={(version) => choose({ ...named, ...some('workflowVersion', version) })}
-      />
-      {(forms.length > 0 || formId !== '') && (
-        <Select
-          label="Form"
-          name="form"
-          value={formId}
-          hint="Says what the input has to be, in place of the schema of the workflow."
-          options={formOptions(forms, formId)}
-          onChange={(form) =>
-            choose({ ...some('workflowId', workflowId), ...some('workflowVersion', workflowVersion), ...some('formId', form) })
-          }
-        />
-      )}
-    </>
-  );
-}
-
-type Option = readonly [value: string, text: string];
-
-function workflowOptions(list: readonly ListedWorkflow[], chosen: string): readonly Option[] {
-  const known = list.map(({ id, title }): Option => [id, title === undefined ? id : `${title} (${id})`]);
-  return [['', 'none yet'], ...withChosen(known, chosen, 'does not exist')];
-}
-
-function versionOptions(versions: readonly string[], chosen: string): readonly Option[] {
-  // A pre-release is never the newest.
-  const newest = versions.find((version) => !version.includes('-'));
-  const known = versions.map((version): Option => [version, version]);
-  return [
-    ['', newest === undefined ? 'the newest release' : `the newest release, now ${newest}`],
-    ...withChosen(known, chosen, 'does not exist'),
-  ];
-}
-
-function formOptions(forms: readonly ListedForm[], chosen: string): readonly Option[] {
-  return [
-    ['', 'none'],
-    ...withChosen(
-      forms.map(({ id, title }): Option => [id, title ?? id]),
-      chosen,
-      'does not exist',
-    ),
-  ];
-}
-
-/** What is chosen stays a choice, although it is gone. */
-function withChosen(known: readonly Option[], chosen: string, words: string): readonly Option[] {
-  const isKnown = chosen === '' || known.some(([value]) => value === chosen);
-  return isKnown ? known : [...known, [chosen, `${chosen} (${words})`]];
-}
-
 function Groups({ before }: { readonly before: Before }): JSX.Element {
   const { read = [], write = [] } = before?.data?.gbac ?? {};
+  const hasGroups = useTyped('read', read.join('')) + useTyped('write', write.join('')) !== '';
   return (
-    <details class="panel" open={read.length + write.length > 0}>
+    <details class="panel" open={hasGroups}>
       <summary>Groups</summary>
       <Area
         label="Groups that read it"
@@ -227,8 +222,4 @@ function Groups({ before }: { readonly before: Before }): JSX.Element {
       />
     </details>
   );
-}
-
-function some<Name extends keyof Named>(name: Name, value: string): Partial<Record<Name, string>> {
-  return value === '' ? {} : ({ [name]: value } as Partial<Record<Name, string>>);
 }

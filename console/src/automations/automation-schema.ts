@@ -1,7 +1,6 @@
 import { type AutomationData, GatewayError } from '#client/gateway.ts';
 import { type FlatSchema, flatSchema } from '../schema-form.ts';
 import { gateway } from '../session.ts';
-import { memberText } from '../texts.ts';
 
 /** The schema of the input: the form of the automation, or that of its workflow. Undefined where there is none that a form can show. */
 export async function schemaOf(
@@ -21,9 +20,4 @@ export async function schemaOf(
     if (error instanceof GatewayError) return undefined;
     throw error;
   }
-}
-
-/** `data.input` of an automation as JSON text, with the digits of its numbers. */
-export function inputText(automationText: string): string {
-  return memberText(memberText(automationText, 'data') ?? '{}', 'input') ?? '{}';
 }

@@ -4,20 +4,23 @@ import { inputOf } from '../parts/input-form.tsx';
 import type { FlatSchema } from '../schema-form.ts';
 import { fromLocalInput, localInput } from '../time-range.ts';
 import { cronOf, type ScheduleKind, type Times, type TimesKind, timesOf } from './schedule.ts';
+import { withInput } from './states.ts';
 
 /** What the form began with: an automation, or nothing. */
 export type Before = Automation | undefined;
 
 interface DraftSource {
   readonly before: Before;
+  /** The times as they are now, which a run or a pause moves: a schedule that was left alone keeps them. */
+  readonly current: Before;
   /** Its input as JSON text. */
   readonly input: string;
   readonly schema: FlatSchema | undefined;
 }
 
 /** The automation that people typed, as the JSON text of a request. A value that they left alone stays as it was, letter by letter. */
-export function draftText(form: HTMLFormElement, { before, input: kept, schema }: DraftSource): string {
-  const { cron, timeZone, ...schedule } = scheduleIn(form, before);
+export function draftText(form: HTMLFormElement, { before, current, input: kept, schema }: DraftSource): string {
+  const { cron, timeZone, ...schedule } = scheduleIn(form, before, current);
   const data: AutomationData = {
     ...some('description', textOf(form, 'description').trim()),
     ...some('workflowId', textOf(form, 'workflow').trim()),
@@ -29,14 +32,8 @@ export function draftText(form: HTMLFormElement, { before, input: kept, schema }
   };
   const input = inputOf(form, schema, kept);
   const hasInput = input !== '{}' || before?.data?.input !== undefined;
-  const given = JSON.stringify({
-    name: textOf(form, 'name').trim(),
-    ...schedule,
-    ...some('lastRunAt', before?.lastRunAt),
-  });
-  const written = JSON.stringify(data);
-  const separator = written === '{}' ? '' : ',';
-  return `${given.slice(0, -1)},"data":${hasInput ? `${written.slice(0, -1)}${separator}"input":${input}}` : written}}`;
+  const name = textOf(form, 'name').trim();
+  return withInput({ name, ...schedule, ...some('lastRunAt', current?.lastRunAt), data }, hasInput ? input : undefined);
 }
 
 interface DraftSchedule {
@@ -46,23 +43,23 @@ interface DraftSchedule {
   readonly timeZone?: string;
 }
 
-function scheduleIn(form: HTMLFormElement, before: Before): DraftSchedule {
+function scheduleIn(form: HTMLFormElement, before: Before, current: Before): DraftSchedule {
   const kind = textOf(form, 'kind') as ScheduleKind;
-  if (kind === 'times') return timesIn(form, before);
+  if (kind === 'times') return timesIn(form, before, current);
   if (kind === 'every') {
     const repeatInterval = intervalIn(form, before?.repeatInterval);
-    return { repeatInterval, ...zoneIn(form, before), ...timeIn(form, 'first', before) };
+    return { repeatInterval, ...zoneIn(form, before), ...timeIn(form, 'first', [before, current]) };
   }
-  return kind === 'once' ? timeIn(form, 'once', before) : {};
+  return kind === 'once' ? timeIn(form, 'once', [before, current]) : {};
 }
 
-function timesIn(form: HTMLFormElement, before: Before): DraftSchedule {
+function timesIn(form: HTMLFormElement, before: Before, current: Before): DraftSchedule {
   const { cron: kept, timeZone: keptZone } = before?.data ?? {};
   const cron = cronIn(form, kept);
   const zone = zoneIn(form, before);
   // The gateway counts from now on where the rule is another one.
   const isSame = cron === kept && zone.timeZone === keptZone;
-  return { cron, ...zone, ...(isSame ? some('nextRunAt', before?.nextRunAt) : {}) };
+  return { cron, ...zone, ...(isSame ? some('nextRunAt', current?.nextRunAt) : {}) };
 }
 
 /** Of two expressions that say the same the one that was there stays. */
@@ -89,10 +86,13 @@ function zoneIn(form: HTMLFormElement, before: Before): { readonly timeZone?: st
 }
 
 /** An input has no seconds: a time that was left alone keeps its own. */
-function timeIn(form: HTMLFormElement, name: string, before: Before): { readonly nextRunAt?: string } {
+function timeIn(
+  form: HTMLFormElement,
+  name: string,
+  [before, current]: readonly [Before, Before],
+): { readonly nextRunAt?: string } {
   const typed = textOf(form, name);
-  const kept = before?.nextRunAt;
-  return some('nextRunAt', typed === localInput(kept) ? kept : fromLocalInput(typed));
+  return some('nextRunAt', typed === localInput(before?.nextRunAt) ? current?.nextRunAt : fromLocalInput(typed));
 }
 
 function groupsIn(form: HTMLFormElement, before: Before): Pick<AutomationData, 'gbac'> {

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Field, Input, Select } from '../parts/field.tsx';
+import { useTyped, useTypedList } from '../typed.ts';
 import { localInput } from '../time-range.ts';
 import type { Before } from './draft.ts';
 import { type ScheduleKind, scheduleKind, type TimesKind, timesOf, units, weekdays } from './schedule.ts';
@@ -14,7 +15,8 @@ const kinds = [
 
 /** When an automation runs, in words. The names of the controls are those that `draftText` reads. */
 export function ScheduleFields({ before }: { readonly before: Before }): JSX.Element {
-  const [kind, setKind] = useState<ScheduleKind>(before === undefined ? 'none' : scheduleKind(before));
+  const begin = useTyped('kind', before === undefined ? 'none' : scheduleKind(before));
+  const [kind, setKind] = useState(begin as ScheduleKind);
   return (
     <>
       <fieldset>
@@ -50,7 +52,9 @@ const timesKinds: readonly (readonly [TimesKind, string])[] = [
 function TimesFields({ before }: { readonly before: Before }): JSX.Element {
   const cron = before?.data?.cron ?? '0 2 * * *';
   const known = timesOf(cron);
-  const [kind, setKind] = useState<TimesKind>(known.kind);
+  const begin = useTyped('times', known.kind);
+  const time = useTyped('time', known.time);
+  const [kind, setKind] = useState(begin as TimesKind);
   return (
     <div class="inline-fields">
       <Select
@@ -72,19 +76,26 @@ function TimesFields({ before }: { readonly before: Before }): JSX.Element {
         />
       )}
       {kind !== 'hour' && kind !== 'own' && (
-        <Field label="At">{(ids) => <input {...ids} type="time" name="time" defaultValue={known.time} required />}</Field>
+        <Field label="At">{(ids) => <input {...ids} type="time" name="time" defaultValue={time} required />}</Field>
       )}
     </div>
   );
 }
 
 function Weekdays({ chosen }: { readonly chosen: readonly number[] }): JSX.Element {
+  const checked = useTypedList('weekday') ?? chosen.map(String);
   return (
     <fieldset class="weekdays">
       <legend>On</legend>
       {weekdays.map(([number, name]) => (
         <label key={number} class="choice">
-          <input type="checkbox" name="weekday" value={number} defaultChecked={chosen.includes(number)} aria-label={name} />{' '}
+          <input
+            type="checkbox"
+            name="weekday"
+            value={number}
+            defaultChecked={checked.includes(String(number))}
+            aria-label={name}
+          />{' '}
           <span aria-hidden="true">{name.slice(0, 3)}</span>
         </label>
       ))}
@@ -94,11 +105,12 @@ function Weekdays({ chosen }: { readonly chosen: readonly number[] }): JSX.Eleme
 
 function EveryFields({ before }: { readonly before: Before }): JSX.Element {
   const [, count = '1', unit = 'day'] = /^(\d+) ([a-z]+?)s?$/u.exec(before?.repeatInterval ?? '') ?? [];
+  const chosenUnit = useTyped('unit', unit);
   const inAnHour = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000).toISOString();
   return (
     <div class="inline-fields">
       <Numeral label="Every" name="count" value={Number(count)} min={1} max={9999} />
-      <Select label="Unit" name="unit" value={unit} options={units.map((one) => [one, `${one}s`] as const)} />
+      <Select label="Unit" name="unit" value={chosenUnit} options={units.map((one) => [one, `${one}s`] as const)} />
       <Moment
         label="First at"
         name="first"
@@ -118,7 +130,8 @@ interface NumeralProps {
 }
 
 function Numeral({ label, value, ...rest }: NumeralProps): JSX.Element {
-  return <Field label={label}>{(ids) => <input {...ids} {...rest} type="number" defaultValue={value} required />}</Field>;
+  const begin = useTyped(rest.name, String(value));
+  return <Field label={label}>{(ids) => <input {...ids} {...rest} type="number" defaultValue={begin} required />}</Field>;
 }
 
 interface MomentProps {
@@ -130,9 +143,10 @@ interface MomentProps {
 }
 
 function Moment({ label, name, value, hint, isNeeded = false }: MomentProps): JSX.Element {
+  const begin = useTyped(name, localInput(value));
   return (
     <Field label={label} hint={hint}>
-      {(ids) => <input {...ids} type="datetime-local" name={name} defaultValue={localInput(value)} required={isNeeded} />}
+      {(ids) => <input {...ids} type="datetime-local" name={name} defaultValue={begin} required={isNeeded} />}
     </Field>
   );
 }
@@ -140,10 +154,11 @@ function Moment({ label, name, value, hint, isNeeded = false }: MomentProps): JS
 function Zone({ before }: { readonly before: Before }): JSX.Element {
   const isScheduled = before !== undefined && scheduleKind(before) !== 'none';
   const byDefault = isScheduled ? 'UTC' : Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const begin = useTyped('timeZone', before?.data?.timeZone ?? byDefault);
   return (
     <>
       <Field label="Time zone" hint="Such as Europe/Berlin. Days and times of day are those of this zone.">
-        {(ids) => <input {...ids} name="timeZone" list="zones" defaultValue={before?.data?.timeZone ?? byDefault} />}
+        {(ids) => <input {...ids} name="timeZone" list="zones" defaultValue={begin} />}
       </Field>
       <datalist id="zones">
         {Intl.supportedValuesOf('timeZone').map((zone) => (

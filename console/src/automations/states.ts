@@ -1,5 +1,5 @@
 import type { Automation } from '#client/gateway.ts';
-import { memberNames, memberText, timeText } from '../texts.ts';
+import { inputText, memberNames, memberText, timeText } from '../texts.ts';
 import { isPaused, scheduleWords } from './schedule.ts';
 
 /** A state of an automation: parsed, and as JSON text with the digits of its numbers. */
@@ -16,9 +16,9 @@ export interface Difference {
 }
 
 /** What people see of a state, by the names of the form. */
-function partsOf({ document, text }: AutomationState): ReadonlyMap<string, string> {
+export function partsOf({ document, text }: AutomationState): ReadonlyMap<string, string> {
   const { name, data = {} } = document;
-  const input = memberText(memberText(text, 'data') ?? '{}', 'input') ?? '{}';
+  const input = inputText(text);
   const parts: readonly (readonly [string, string | undefined])[] = [
     ['Name', name],
     ['Description', data.description],
@@ -77,12 +77,19 @@ export function putBackText(old: AutomationState, current: Automation, nextTimes
   const { lastUpdated: _at, owner: _owner, scheduledBy: _by, scheduleFrom: _from, input: _input, ...rest } = data;
   const input = memberText(memberText(old.text, 'data') ?? '{}', 'input');
   const nextRunAt = isSameRule(old.document, current) ? current.nextRunAt : nextTimes.find((at) => Date.parse(at) > now);
-  const given = JSON.stringify({ name, repeatInterval, nextRunAt, lastRunAt: current.lastRunAt });
-  const written = JSON.stringify(rest);
+  return withInput({ name, repeatInterval, nextRunAt, lastRunAt: current.lastRunAt, data: rest }, input);
+}
+
+/** The JSON text of an automation with that input, a JSON text whose numbers keep their digits. Undefined: it has none. */
+export function withInput({ data = {}, ...rest }: Optional<Automation>, input: string | undefined): string {
+  const { input: _parsed, ...others } = data;
+  const [given, written] = [JSON.stringify(rest), JSON.stringify(others)];
   const separator = written === '{}' ? '' : ',';
   const whole = input === undefined ? written : `${written.slice(0, -1)}${separator}"input":${input}}`;
-  return `${given.slice(0, -1)},"data":${whole}}`;
+  return `${given.slice(0, -1)}${given === '{}' ? '' : ','}"data":${whole}}`;
 }
+
+type Optional<Document> = { readonly [Name in keyof Document]?: Document[Name] | undefined };
 
 /** Whether two states are due by the same rule. A moment alone is no rule. */
 export function isSameRule(one: Automation, other: Automation): boolean {

@@ -59,14 +59,10 @@ const automations: Search = async (contains, signal) => {
 };
 
 const workflows: Search = async (contains, signal) => {
-  const { list } = (await gateway.listWorkflows({ query: { limit: 1000 }, signal })).value;
-  const wanted = contains.toLowerCase();
-  return list
-    .filter(({ id, title = '' }) => `${id} ${title}`.toLowerCase().includes(wanted))
-    .slice(0, most)
-    .map(({ id, title }): Finding => {
-      return { title: title ?? id, kind: `Workflow ${id}`, icon: 'workflows', href: hrefOf(['workflows', id]) };
-    });
+  const { list } = (await gateway.listWorkflows({ query: { contains, limit: most }, signal })).value;
+  return list.map(({ id, title }): Finding => {
+    return { title: title ?? id, kind: `Workflow ${id}`, icon: 'workflows', href: hrefOf(['workflows', id]) };
+  });
 };
 
 /** An id, whole: runs have no other name. */

@@ -5,6 +5,7 @@ import { menu } from '../pages.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { keptRange } from '../parts/time-range.tsx';
 import { logOut, principal } from '../session.ts';
+import { seenText } from '../texts.ts';
 import { openPalette } from './palette.tsx';
 import { chooseTheme, theme, themes } from './theme.ts';
 
@@ -86,7 +87,7 @@ function Caller(): JSX.Element {
       <p class="who">
         <Icon of="person" />
         <span>
-          <strong>{caller.username}</strong> <span class="roles">{caller.roles.join(', ') || 'no role'}</span>
+          <strong>{seenText(caller.username)}</strong> <span class="roles">{seenText(caller.roles.join(', ')) || 'no role'}</span>
         </span>
       </p>
       <div class="caller-acts">

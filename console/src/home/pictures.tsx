@@ -7,6 +7,7 @@ import { Chart } from '../parts/chart.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Status } from '../parts/status.tsx';
 import { gateway, may } from '../session.ts';
+import { seenText } from '../texts.ts';
 import { rangeOf, stepOf } from '../time-range.ts';
 
 const byDefault = '24h';
@@ -34,7 +35,8 @@ function statisticsQuery() {
 export function RunPicture({ round }: { readonly round: number }): JSX.Element {
   const loaded = useLoad(
     async (signal) => (await gateway.readRunStatistics({ query: statisticsQuery(), signal })).value.list,
-    [place.value.query.toString(), String(round)],
+    [place.value.query.toString()],
+    round,
   );
   return (
     <Panel title="Runs by outcome" aside={<a href={hrefOf(['runs'], rangeParameters())}>All runs</a>}>
@@ -79,7 +81,8 @@ interface CallPictureProps {
 export function CallPicture({ round, adapter }: CallPictureProps): JSX.Element {
   const loaded = useLoad(
     async (signal) => await callStatistics(adapter, signal),
-    [place.value.query.toString(), adapter ?? '', String(round)],
+    [place.value.query.toString(), adapter ?? ''],
+    round,
   );
   const records = hrefOf(['audit'], { ...rangeParameters(), adapter: adapter ?? '' });
   return (
@@ -113,7 +116,8 @@ export function AdapterPicture({
   const names = adapters.slice(0, mostAdapters).map(({ name }) => name);
   const loaded = useLoad(
     async (signal) => await Promise.all(names.map(async (name) => ({ name, steps: await callStatistics(name, signal) }))),
-    [place.value.query.toString(), names.join('\n'), String(round)],
+    [place.value.query.toString(), names.join('\n')],
+    round,
   );
   return (
     <Panel title="Calls by adapter" aside={<a href={hrefOf(['adapters'])}>All adapters</a>}>
@@ -146,7 +150,7 @@ function AdapterRows({ adapters, each }: AdapterRowsProps): JSX.Element {
         return (
           <tr key={name}>
             <td>
-              <a href={hrefOf(['adapters', name])}>{name}</a>
+              <a href={hrefOf(['adapters', name])}>{seenText(name)}</a>
             </td>
             <td>
               <Status of={adapters.find((adapter) => adapter.name === name)?.state ?? 'unknown'} />

@@ -1,16 +1,21 @@
 import type { JSX } from 'preact';
-import type { Adapter, Approval, Automation, ListedRun } from '#client/gateway.ts';
+import type { Adapter, Approval, ListedAutomation, ListedRun } from '#client/gateway.ts';
 import { hrefOf } from '../address.ts';
+import { isPaused, scheduleKind } from '../automations/schedule.ts';
 import { Panel, Time } from '../parts/basics.tsx';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { may } from '../session.ts';
-import { countText, seenText } from '../texts.ts';
+import { countText, errorKind, seenText } from '../texts.ts';
 
 /** What Home has asked for; a list that the caller may not ask for is empty. */
 export interface HomeFacts {
   readonly approvals: readonly Approval[];
   readonly suspended: readonly ListedRun[];
-  readonly automations: readonly Automation[];
+  /** Runs that go on, with items of a batch whose outcome is unknown. */
+  readonly undecided: readonly ListedRun[];
+  /** Of the last day, the newest first. */
+  readonly failed: readonly ListedRun[];
+  readonly automations: readonly ListedAutomation[];
   readonly adapters: readonly Adapter[];
 }
 
@@ -21,7 +26,8 @@ interface Waiting {
   readonly title: string;
   /** What to do, or what is wrong. */
   readonly words: string;
-  readonly tone: 'bad' | 'busy' | 'warn';
+  readonly tone: 'bad' | 'busy' | 'calm' | 'warn';
+  /** Undefined: no time says when. */
   readonly at: string | undefined;
   /** In front of the time. */
   readonly atWords?: string;
@@ -35,7 +41,9 @@ export function WaitingForYou({ facts }: { readonly facts: HomeFacts }): JSX.Ele
   const groups = [
     { list: approvalsOf(facts, true), rest: hrefOf(['approvals']) },
     { list: runsToDecide(facts), rest: hrefOf(['runs'], { status: 'suspended' }) },
-    { list: skippedSchedules(facts), rest: hrefOf(['automations'], { sort: 'nextRunAt' }) },
+    { list: failedRuns(facts), rest: hrefOf(['runs'], { status: 'faulted', range: '24h' }) },
+    { list: [...skippedSchedules(facts), ...withoutOwner(facts)], rest: hrefOf(['automations'], { sort: 'nextRunAt' }) },
+    { list: paused(facts), rest: hrefOf(['automations']) },
     { list: adaptersDown(facts), rest: hrefOf(['adapters']) },
     { list: approvalsOf(facts, false), rest: hrefOf(['approvals']) },
   ];
@@ -77,7 +85,7 @@ function Entry({ of: { icon, href, title, words, tone, at, atWords } }: { readon
         <span class={tone}>{seenText(words)}</span>
       </span>
       <span class="waiting-time">
-        {atWords} <Time at={at} />
+        {atWords} {at !== undefined && <Time at={at} />}
       </span>
     </li>
   );
@@ -112,17 +120,36 @@ const suspensions: Readonly<Record<NonNullable<ListedRun['suspendedBy']>, string
   'store-loss': 'The store lost commits: release it',
 };
 
-function runsToDecide({ suspended, automations }: HomeFacts): readonly Waiting[] {
-  const runs = suspended.map(({ id, automation, workflow, suspendedBy = 'people', createdAt }) => ({
-    key: id,
-    icon: 'runs' as const,
-    href: hrefOf(['runs', id]),
-    title: automations.find(({ _id }) => _id === automation)?.name ?? workflow,
-    words: suspensions[suspendedBy],
-    tone: 'warn' as const,
-    at: createdAt,
-  }));
-  return [...severalUndecided(suspended), ...runs];
+/** First those whose calls may have happened. */
+function runsToDecide({ suspended, undecided }: HomeFacts): readonly Waiting[] {
+  const isUnknown = ({ suspendedBy }: ListedRun): boolean => suspendedBy === 'unknown-outcome';
+  const others = suspended.filter((run) => !isUnknown(run));
+  return [
+    ...severalUndecided(suspended),
+    ...suspended.filter(isUnknown).map((run) => runEntry(run, suspensions['unknown-outcome'])),
+    ...undecided.map((run) => runEntry(run, `Decide about ${countText(run.items?.unknown ?? 0, 'item')} of a batch`)),
+    ...others.map((run) => runEntry(run, suspensions[run.suspendedBy ?? 'people'])),
+  ];
+}
+
+function runEntry(run: ListedRun, words: string, tone: Waiting['tone'] = 'warn'): Waiting {
+  const { id, automationName, workflow, createdAt, endedAt = createdAt } = run;
+  return { key: id, icon: 'runs', href: hrefOf(['runs', id]), title: automationName ?? workflow, words, tone, at: endedAt };
+}
+
+/** The newest run of each automation that failed, until one of its runs completes. */
+function failedRuns({ failed, automations }: HomeFacts): readonly Waiting[] {
+  const lastRuns = new Map(automations.map(({ _id, lastRuns: runs = [] }) => [_id, runs]));
+  const groups = Map.groupBy(failed, ({ automation, workflow }) => automation ?? workflow);
+  return [...groups.values()].flatMap(([newest, ...others]) => {
+    if (newest === undefined) return [];
+    const [last] = (lastRuns.get(newest.automation ?? '') ?? []).filter(({ endedAt }) => endedAt !== undefined);
+    if (last?.status === 'completed' && (last.endedAt ?? '') > (newest.endedAt ?? '')) return [];
+    const times = others.length === 0 ? '' : `, ${others.length + 1} times in a day`;
+    const [why = ''] = (newest.error?.detail ?? newest.error?.title ?? '').split('\n');
+    const kind = newest.error === undefined ? 'failed' : errorKind(newest.error.type);
+    return [runEntry(newest, `It failed${times} (${kind}): ${why.slice(0, 160)}`, 'bad')];
+  });
 }
 
 /** One page decides about several calls. */
@@ -136,21 +163,37 @@ function severalUndecided(suspended: HomeFacts['suspended']): readonly Waiting[]
 
 /** Due times that began no run, until a run begins again. */
 function skippedSchedules({ automations }: HomeFacts): readonly Waiting[] {
-  return automations.flatMap(({ _id, name, lastSkip, lastRunAt = '' }) =>
-    lastSkip === undefined || lastSkip.due <= lastRunAt
-      ? []
-      : [
-          {
-            key: _id,
-            icon: 'automations' as const,
-            href: hrefOf(['automations', _id]),
-            title: name,
-            words: `It did not run (${lastSkip.code}): ${lastSkip.reason}`,
-            tone: 'bad' as const,
-            at: lastSkip.due,
-          },
-        ],
-  );
+  return automations.flatMap((automation) => {
+    const { lastSkip, lastRunAt = '' } = automation;
+    if (lastSkip === undefined || lastSkip.due <= lastRunAt) return [];
+    const words = `It did not run (${lastSkip.code}): ${lastSkip.reason}`;
+    return [{ ...automationEntry(automation, words, 'bad'), at: lastSkip.due }];
+  });
+}
+
+/** Without a person who answers for it nothing is due. */
+function withoutOwner({ automations }: HomeFacts): readonly Waiting[] {
+  return automations
+    .filter((automation) => automation.data?.owner === undefined && scheduleKind(automation) !== 'none')
+    .map((automation) => automationEntry(automation, 'It does not run until a person takes it over', 'bad'));
+}
+
+function paused({ automations }: HomeFacts): readonly Waiting[] {
+  return automations
+    .filter(isPaused)
+    .map((automation) => automationEntry(automation, 'Paused: nothing is due until a person resumes it', 'calm'));
+}
+
+function automationEntry({ _id, name }: ListedAutomation, words: string, tone: Waiting['tone']): Waiting {
+  return {
+    key: `${_id} ${words}`,
+    icon: 'automations',
+    href: hrefOf(['automations', _id]),
+    title: name,
+    words,
+    tone,
+    at: undefined,
+  };
 }
 
 function adaptersDown({ adapters }: HomeFacts): readonly Waiting[] {

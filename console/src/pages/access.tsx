@@ -11,6 +11,7 @@ import { NeededRight } from '../parts/needed-right.tsx';
 import { Status } from '../parts/status.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { gateway, may, principal } from '../session.ts';
+import { seenText } from '../texts.ts';
 import { LeavingPerson } from './leaving-person.tsx';
 import { PasswordHash } from './password-hash.tsx';
 
@@ -80,7 +81,7 @@ function RoleTable(): JSX.Element {
         <input type="hidden" name="view" value="roles" />
         <Input label="Contains" name="find" value={place.value.query.get('find') ?? ''} />
       </Filters>
-      <Table label="Operations by role" columns={['Operation', ...roles]}>
+      <Table isGrid label="Operations by role" columns={['Operation', ...roles]}>
         {found.map((name) => (
           <tr key={name}>
             <th scope="row">{name}</th>
@@ -178,7 +179,7 @@ function Answer({ of: { allowed, rule, approvals, reason, actsAs } }: { readonly
   return (
     <>
       <p class="answer">
-        <Status of={allowed ? 'allowed' : 'denied'} /> {reason}
+        <Status of={allowed ? 'allowed' : 'denied'} /> {seenText(reason)}
       </p>
       <Facts
         of={[

@@ -14,6 +14,7 @@ import { NeededRight } from '../parts/needed-right.tsx';
 import { Status } from '../parts/status.tsx';
 import { TimeRangePicker } from '../parts/time-range.tsx';
 import { gateway, may } from '../session.ts';
+import { seenText } from '../texts.ts';
 
 /** All adapter instances, as this gateway knows them. */
 export function Adapters(): JSX.Element {
@@ -56,7 +57,7 @@ function AdapterTable({ adapters }: { readonly adapters: readonly Adapter[] }): 
             <Status of={adapter.state} />
           </td>
           <td>
-            <a href={hrefOf(['adapters', adapter.name])}>{adapter.name}</a>
+            <a href={hrefOf(['adapters', adapter.name])}>{seenText(adapter.name)}</a>
           </td>
           <td>{adapter.kind}</td>
           <td class="number">{sum(adapter, 'inFlight')}</td>
@@ -175,7 +176,7 @@ function AdapterTrial({ name, again }: { readonly name: string; readonly again: 
           <ul class="steps">
             {steps.map(({ step, ok: passed, milliseconds, detail }) => (
               <li key={step}>
-                <Status of={passed ? 'ok' : 'failed'} label={step} /> {durationText(milliseconds)} {detail}
+                <Status of={passed ? 'ok' : 'failed'} label={step} /> {durationText(milliseconds)} {seenText(detail ?? '')}
               </li>
             ))}
           </ul>

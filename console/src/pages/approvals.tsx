@@ -5,7 +5,7 @@ import { useLive } from '../live.ts';
 import { useLoad } from '../load.ts';
 import { type ListPage, useOlder } from '../older.tsx';
 import { Empty, Table, Time } from '../parts/basics.tsx';
-import { Select } from '../parts/field.tsx';
+import { Input, Select } from '../parts/field.tsx';
 import { Filters } from '../parts/filters.tsx';
 import { LiveSign } from '../parts/live-sign.tsx';
 import { Loading } from '../parts/loading.tsx';
@@ -21,8 +21,10 @@ const pageSize = 200;
 export function Approvals(): JSX.Element {
   const asked = place.value.query.get('status') ?? 'waiting';
   const status = states.find((state) => state === asked);
-  const query: Query = { limit: pageSize, ...(status === undefined ? {} : { status }) };
-  const loaded = useLoad(async (signal) => (await gateway.listApprovals({ query, signal })).value, [asked]);
+  const automation = place.value.query.get('automation') ?? '';
+  const query: Query = { limit: pageSize, ...(status && { status }), ...(automation !== '' && { automation }) };
+  const key = `${asked} ${automation}`;
+  const loaded = useLoad(async (signal) => (await gateway.listApprovals({ query, signal })).value, [key]);
   const liveness = useLive({ every: 1_000 }, loaded.again);
   return (
     <>
@@ -33,9 +35,10 @@ export function Approvals(): JSX.Element {
           value={asked}
           options={[...states.map((one) => [one, one] as const), ['any', 'any']]}
         />
+        <Input label="Automation" name="automation" value={automation} placeholder="name or id" />
       </Filters>
       <LiveSign of={liveness} />
-      <Loading of={loaded}>{(first) => <ApprovalPages key={asked} first={first} query={query} />}</Loading>
+      <Loading of={loaded}>{(first) => <ApprovalPages key={key} first={first} query={query} />}</Loading>
     </>
   );
 }
@@ -46,7 +49,11 @@ function ApprovalPages({ first, query }: { readonly first: ListPage<Approval>; r
     async (cursor) => (await gateway.listApprovals({ query: { ...query, cursor } })).value,
   );
   if (list.length === 0) {
-    return <Empty>{query.status === 'waiting' ? 'Nothing waits for an approval.' : 'No approval fits.'}</Empty>;
+    return (
+      <Empty>
+        {query.status === 'waiting' && query.automation === undefined ? 'Nothing waits for an approval.' : 'No approval fits.'}
+      </Empty>
+    );
   }
   const mine = list.filter(({ status, mayDecide }) => status === 'waiting' && mayDecide).length;
   return (

@@ -1,10 +1,11 @@
 import type { JSX } from 'preact';
 import type { Automation, AutomationPatch } from '#client/gateway.ts';
 import { goTo, hrefOf, place } from '../address.ts';
-import { inputText, schemaOf } from '../automations/automation-schema.ts';
+import { schemaOf } from '../automations/automation-schema.ts';
 import { mayChange, mayRun } from '../automations/rights.ts';
 import { dueText, isPaused, scheduleKind, scheduleWords } from '../automations/schedule.ts';
 import { change } from '../change.ts';
+import { draftOf } from '../drafts.ts';
 import { Subject } from '../frame/subject.ts';
 import { useLoad } from '../load.ts';
 import { Action } from '../parts/action.tsx';
@@ -17,7 +18,7 @@ import { Status } from '../parts/status.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import type { FlatSchema } from '../schema-form.ts';
 import { gateway, may, principal } from '../session.ts';
-import { seenText } from '../texts.ts';
+import { inputText, seenText } from '../texts.ts';
 import { RunNow } from './run-now.tsx';
 import { RunTable } from './run-table.tsx';
 
@@ -47,13 +48,26 @@ export function AutomationPage({ id }: { readonly id: string }): JSX.Element {
           <Subject title={found.automation.name} id={found.automation._id} />
           <Tabs
             label="Views of the automation"
-            of={[['', 'Overview'], ...(mayChange(found.automation) ? [['edit', 'Edit'] as const] : []), ['history', 'History']]}
+            of={[
+              ['', 'Overview'],
+              ...(mayChange(found.automation) ? [['edit', editTitle(id)] as const] : []),
+              ['history', 'History'],
+            ]}
           />
           <View view={view} found={found} again={loaded.again} />
         </>
       )}
     </Loading>
   );
+}
+
+/** What the draft of a form belongs to. */
+function draftPage(id: string): string {
+  return `automation ${id}`;
+}
+
+function editTitle(id: string): string {
+  return draftOf(draftPage(id)) === undefined ? 'Edit' : 'Edit (not saved yet)';
 }
 
 interface ViewProps {
@@ -67,7 +81,8 @@ function View({ view, found, again }: ViewProps & { readonly view: string }): JS
     if (!mayChange(automation)) return <NeededRight {...changing(automation)} />;
     const load = async (): Promise<() => JSX.Element> => {
       const { AutomationForm } = await import('../automations/automation-form.tsx');
-      return () => <AutomationForm before={automation} input={inputText(text)} stored={{ id: automation._id, etag }} />;
+      const stored = { id: automation._id, etag, text };
+      return () => <AutomationForm page={draftPage(stored.id)} stored={stored} />;
     };
     return <Later name={etag} load={load} />;
   }
@@ -104,7 +119,7 @@ function Overview({ found, again }: ViewProps): JSX.Element {
           groups={automation.data?.gbac?.write ?? []}
         />
       )}
-      <LastRuns id={automation._id} />
+      <LastRuns id={automation._id} name={automation.name} />
     </>
   );
 }
@@ -263,10 +278,10 @@ function pauseQuestion(automation: Automation): string {
     : 'Pause the schedule? Nothing is due until a person resumes it.';
 }
 
-function LastRuns({ id }: { readonly id: string }): JSX.Element {
+function LastRuns({ id, name }: { readonly id: string; readonly name: string }): JSX.Element {
   const runs = useLoad(async (signal) => (await gateway.listRuns({ query: { automation: id, limit: 20 }, signal })).value, [id]);
   return (
-    <Panel title="Last runs" aside={<a href={hrefOf(['runs'], { automation: id })}>All runs</a>}>
+    <Panel title="Last runs" aside={<a href={hrefOf(['runs'], { automation: name })}>All runs</a>}>
       <Loading of={runs}>
         {({ list }) =>
           list.length === 0 ? <Empty>It has not run yet.</Empty> : <RunTable runs={list} label="Runs of this automation" />

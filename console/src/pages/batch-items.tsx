@@ -106,7 +106,8 @@ function ItemList({ run, task, version, chosen, choose }: ListProps): JSX.Elemen
       }
       return { list, cursor };
     },
-    [run, task, version, status, search, cursors.at(-1) ?? ''],
+    [run, task, status, search, cursors.at(-1) ?? ''],
+    version,
   );
   return (
     <>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ListedAutomation } from '#client/gateway.ts';
+import type { ListedAutomation, ListedRun, ListRunsData } from '#client/gateway.ts';
 import { hrefOf } from '../address.ts';
 import { scheduleWords } from '../automations/schedule.ts';
 import { AdapterPicture, CallPicture, RunPicture } from '../home/pictures.tsx';
@@ -15,10 +15,10 @@ import { TimeRangePicker } from '../parts/time-range.tsx';
 import { gateway, may } from '../session.ts';
 import { seenText } from '../texts.ts';
 
-interface Facts extends HomeFacts {
-  readonly automations: readonly ListedAutomation[];
-}
+type Query = NonNullable<ListRunsData['query']>;
 
+/** Milliseconds. */
+const day = 24 * 3_600_000;
 /** Milliseconds between two questions about what sends no event: adapters and statistics. */
 const quietly = 15_000;
 
@@ -55,10 +55,16 @@ export function Home(): JSX.Element {
   );
 }
 
-async function readFacts(signal: AbortSignal): Promise<Facts> {
-  const [approvals, suspended, automations, adapters] = await Promise.all([
+async function readFacts(signal: AbortSignal): Promise<HomeFacts> {
+  const since = new Date(Date.now() - day).toISOString();
+  const runsOf = async (query: Query): Promise<readonly ListedRun[]> =>
+    may('listRuns') ? (await gateway.listRuns({ query: { limit: 100, ...query }, signal })).value.list : [];
+  const [approvals, suspended, waiting, running, failed, automations, adapters] = await Promise.all([
     may('listApprovals') ? gateway.listApprovals({ query: { status: 'waiting', limit: 100 }, signal }) : undefined,
-    may('listRuns') ? gateway.listRuns({ query: { status: 'suspended', limit: 100 }, signal }) : undefined,
+    runsOf({ status: 'suspended' }),
+    runsOf({ status: 'waiting' }),
+    runsOf({ status: 'running' }),
+    runsOf({ status: 'faulted', since }),
     // Automations without the field come first in this order, so all of them are asked for.
     may('listAutomations')
       ? gateway.listAutomations({ query: { sort: 'nextRunAt', order: 1, limit: 1000, runs: 10 }, signal })
@@ -67,7 +73,9 @@ async function readFacts(signal: AbortSignal): Promise<Facts> {
   ]);
   return {
     approvals: approvals?.value.list ?? [],
-    suspended: suspended?.value.list ?? [],
+    suspended,
+    undecided: [...waiting, ...running].filter(({ items }) => (items?.unknown ?? 0) > 0),
+    failed,
     automations: automations?.value.list ?? [],
     adapters: adapters?.value.list ?? [],
   };

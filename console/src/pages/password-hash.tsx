@@ -6,6 +6,7 @@ import { Copy } from '../parts/copy.tsx';
 import { Input, textOf } from '../parts/field.tsx';
 import { Failure } from '../parts/loading.tsx';
 import { principal } from '../session.ts';
+import { seenText } from '../texts.ts';
 
 /** Makes the hash of a password in the browser, for the operator who has the configuration. The password never leaves the browser. */
 export function PasswordHash(): JSX.Element {
@@ -38,7 +39,7 @@ export function PasswordHash(): JSX.Element {
         {hash !== '' && (
           <>
             <h3>
-              For {username} <Copy text={hash} what="the hash" />
+              For {seenText(username)} <Copy text={hash} what="the hash" />
             </h3>
             <Text of={hash} label="The hash" />
           </>

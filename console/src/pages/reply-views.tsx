@@ -74,7 +74,7 @@ function Rows({ of: { columns, rows } }: { readonly of: JsonTable }): JSX.Elemen
   const [count, setCount] = useState(rowStep);
   return (
     <>
-      <Table label="The reply as a table" columns={columns.map(seenText)}>
+      <Table isGrid label="The reply as a table" columns={columns.map(seenText)}>
         {rows.slice(0, count).map((row, at) => (
           <tr key={at}>
             {row.map((cell, column) => (

@@ -8,7 +8,7 @@ import { errorKind, seenText } from '../texts.ts';
 /** Runs, the newest first. */
 export function RunTable({ runs, label }: { readonly runs: readonly ListedRun[]; readonly label: string }): JSX.Element {
   return (
-    <Table label={label} columns={['State', 'Run', 'Started by', 'Started', 'Took', 'Error']} extra={[3, 4, 5]}>
+    <Table label={label} columns={['State', 'Run', 'Started by', 'Started', 'Took', 'Error']} extra={[3, 5]}>
       {runs.map((run) => (
         <tr key={run.id}>
           <td>
@@ -17,12 +17,12 @@ export function RunTable({ runs, label }: { readonly runs: readonly ListedRun[];
           <td class="grow">
             <a href={hrefOf(['runs', run.id])}>{seenText(run.automationName ?? run.workflow)}</a>
             <div class="soft">
-              {run.automationName !== undefined && `${run.workflow} `}
-              {run.version} <code class="fixed">{shortId(run.id)}</code>
+              {run.automationName !== undefined && `${seenText(run.workflow)} `}
+              {seenText(run.version)} <code class="fixed">{shortId(run.id)}</code>
             </div>
             {run.items !== undefined && <div class="soft">{itemsText(run.items)}</div>}
           </td>
-          <td>{run.startedBy.principal ?? 'schedule'}</td>
+          <td>{seenText(run.startedBy.principal ?? 'schedule')}</td>
           <td class="fixed">
             <Time at={run.createdAt} />
           </td>

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useCallback, useEffect } from 'preact/hooks';
+import { useCallback } from 'preact/hooks';
 import { itemsText, type Run } from '#client/gateway.ts';
 import { hrefOf } from '../address.ts';
 import { Subject } from '../frame/subject.ts';
@@ -96,7 +96,7 @@ function RunFacts({ run }: { readonly run: Run }): JSX.Element {
           ),
         ],
         ['Items', items && itemsText(items)],
-        ['Parent', parent === undefined ? undefined : <a href={hrefOf(['runs', parent.run])}>{parent.run}</a>],
+        ['Parent', parent === undefined ? undefined : <a href={hrefOf(['runs', parent.run])}>The run that began it</a>],
         ['Started', <Time at={run.startedAt ?? run.createdAt} />],
         ['Ended', run.endedAt === undefined ? undefined : <Time at={run.endedAt} />],
         ['Took', tookText(run)],
@@ -112,13 +112,13 @@ function RunFault({ run }: { readonly run: Run }): JSX.Element | null {
     <div class="failure" role="alert">
       <p>
         <strong>
-          {errorKind(error.type)} ({error.status})
+          {seenText(errorKind(error.type))} ({error.status})
         </strong>{' '}
-        {error.title}
+        {seenText(error.title ?? '')}
       </p>
-      {error.detail !== undefined && <p class="lines">{error.detail}</p>}
+      {error.detail !== undefined && <p class="lines">{seenText(error.detail)}</p>}
       <p class="note">
-        at <code>{error.instance}</code>
+        at <code>{seenText(error.instance)}</code>
       </p>
       <p>
         <a href={hrefOf(['runs', run.id], { tasks: 'failed' })}>Show the tasks that failed</a>
@@ -129,11 +129,11 @@ function RunFault({ run }: { readonly run: Run }): JSX.Element | null {
 
 /** The approvals that hold the run up. */
 function Waiting({ run }: { readonly run: Run }): JSX.Element | null {
-  const { value, again } = useLoad(
+  const { value } = useLoad(
     async (signal) => (await gateway.listApprovals({ query: { run: run.id, status: 'waiting' }, signal })).value.list,
     [run.id],
+    run,
   );
-  useEffect(again, [run, again]);
   if (value === undefined || value.length === 0) return null;
   return (
     <Panel title="It waits for approval">

@@ -86,7 +86,7 @@ function RunFilters({ filters }: { readonly filters: Query }): JSX.Element {
         options={[['', 'any'], ...states.map((state) => [state, state] as const)]}
       />
       <Input label="Workflow" name="workflow" value={filters.workflow ?? ''} placeholder="namespace.name" />
-      <Input label="Automation (_id)" name="automation" value={filters.automation ?? ''} />
+      <Input label="Automation" name="automation" value={filters.automation ?? ''} placeholder="name or id" />
       <Input label="Started by" name="principal" value={filters.principal ?? ''} />
     </Filters>
   );

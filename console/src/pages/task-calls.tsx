@@ -46,7 +46,8 @@ export function Calls({ run, task: { id, status, requestId, attempt } }: TaskCal
       }
       return { list, cursor };
     },
-    [run, id, status, requestId ?? '', cursors.at(-1) ?? ''],
+    [run, id, cursors.at(-1) ?? ''],
+    `${status} ${requestId ?? ''}`,
   );
   const { value, again } = loaded;
   const isMissing =

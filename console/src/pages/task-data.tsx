@@ -38,7 +38,8 @@ const missing: Readonly<Record<NonNullable<TaskData['noData']>, string>> = {
 function Data({ run, task: { id, status } }: TaskDataProps): JSX.Element {
   const loaded = useLoad(
     async (signal) => (await gateway.readTaskData({ path: { id: run, taskId: id }, signal })).value,
-    [run, id, status],
+    [run, id],
+    status,
   );
   return (
     <Loading of={loaded}>

@@ -1,5 +1,5 @@
 import { type ComponentChildren, createContext, type JSX } from 'preact';
-import { useContext } from 'preact/hooks';
+import { useContext, useLayoutEffect, useRef } from 'preact/hooks';
 import { now } from '../frame/now.ts';
 import { fromNowText, seenText, timeText, zonedText } from '../texts.ts';
 
@@ -103,14 +103,25 @@ interface TableProps {
   readonly columns: readonly string[];
   /** Numbers of the columns, from 1, that a narrow screen leaves out: the page of the entry has them. */
   readonly extra?: readonly number[];
+  /** Its cells are compared with each other: it scrolls inside its own region where the screen is narrow. */
+  readonly isGrid?: boolean;
   readonly children: ComponentChildren;
 }
 
-/** A table that scrolls inside its own region where the screen is narrow. */
-export function Table({ label, columns, extra = [], children }: TableProps): JSX.Element {
+/** A table whose rows fold on a narrow screen: then each cell has a line of its own, behind the name of its column. */
+export function Table({ label, columns, extra = [], isGrid = false, children }: TableProps): JSX.Element {
+  const table = useRef<HTMLTableElement>(null);
+  useLayoutEffect(() => {
+    for (const row of table.current?.tBodies[0]?.rows ?? [])
+      for (const cell of row.cells) {
+        const column = columns[cell.cellIndex] ?? '';
+        if (cell.dataset['column'] !== column) cell.dataset['column'] = column;
+      }
+  });
+  const classes = [...extra.map((column) => `without-${column}`), ...(isGrid ? [] : ['folds'])];
   return (
     <div class="table" tabIndex={0} role="group" aria-label={label}>
-      <table class={extra.map((column) => `without-${column}`).join(' ')}>
+      <table ref={table} class={classes.join(' ')}>
         <thead>
           <tr>
             {columns.map((column) => (

@@ -1,5 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
+import { seenText } from '../texts.ts';
+import { useTyped } from '../typed.ts';
 
 interface FieldProps {
   readonly label: string;
@@ -14,11 +16,11 @@ export function Field({ label, hint, children }: FieldProps): JSX.Element {
   const described = hint === undefined ? {} : { 'aria-describedby': `${id}-hint` };
   return (
     <div class="field">
-      <label for={id}>{label}</label>
+      <label for={id}>{seenText(label)}</label>
       {children({ id, ...described })}
       {hint !== undefined && (
         <p class="hint" id={`${id}-hint`}>
-          {hint}
+          {typeof hint === 'string' ? seenText(hint) : hint}
         </p>
       )}
     </div>
@@ -37,10 +39,11 @@ interface InputProps {
 }
 
 export function Input({ label, hint, value = '', type, ...rest }: InputProps): JSX.Element {
+  const begin = useTyped(rest.name, value);
   return (
     <Field label={label} hint={hint}>
       {(ids) => {
-        const given = { ...ids, ...rest, defaultValue: value, spellcheck: false };
+        const given = { ...ids, ...rest, defaultValue: begin, spellcheck: false };
         return type === 'password' ? <input {...given} type="password" /> : <input {...given} type="text" />;
       }}
     </Field>
@@ -63,7 +66,7 @@ export function Select({ label, name, value = '', options, hint, onChange }: Sel
         <select {...ids} name={name} onChange={(event) => onChange?.(event.currentTarget.value)}>
           {options.map(([option, text]) => (
             <option key={option} value={option} selected={option === value}>
-              {text}
+              {seenText(text)}
             </option>
           ))}
         </select>
@@ -81,9 +84,10 @@ interface AreaProps {
 }
 
 export function Area({ label, name, value = '', rows = 6, hint }: AreaProps): JSX.Element {
+  const begin = useTyped(name, value);
   return (
     <Field label={label} hint={hint}>
-      {(ids) => <textarea {...ids} name={name} rows={rows} defaultValue={value} spellcheck={false} class="code" />}
+      {(ids) => <textarea {...ids} name={name} rows={rows} defaultValue={begin} spellcheck={false} class="code" />}
     </Field>
   );
 }

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useContext, useRef, useState } from 'preact/hooks';
 import { type FlatMember, type FlatSchema, shownText, typedJson } from '../schema-form.ts';
 import { indentedJson, memberNames, memberText } from '../texts.ts';
 import { Area, Field, Input, Select, textOf } from './field.tsx';
+import { Typed, useTyped } from '../typed.ts';
 
 interface InputFormProps {
   /** Undefined: the input is typed as JSON. */
@@ -18,7 +19,11 @@ interface InputFormProps {
  * A form that has the controls reads them by `inputOf`.
  */
 export function InputForm({ schema, input, isStored = false }: InputFormProps): JSX.Element {
-  const [shown, setShown] = useState({ input, isJson: schema === undefined || !fits(schema, input) });
+  const typedBefore = useContext(Typed);
+  const [shown, setShown] = useState({
+    input,
+    isJson: schema === undefined || typedBefore?.current.has('input') === true || !fits(schema, input),
+  });
   const box = useRef<HTMLDivElement>(null);
   if (schema === undefined || shown.isJson) {
     return (
@@ -44,6 +49,11 @@ export function InputForm({ schema, input, isStored = false }: InputFormProps): 
   function turn(isJson: boolean): void {
     const form = box.current?.closest('form');
     const typed = form instanceof HTMLFormElement ? inputOf(form, schema, shown.input) : shown.input;
+    // The other controls begin with what these say.
+    if (typedBefore !== undefined) {
+      const others = [...typedBefore.current].filter(([name]) => name !== 'input' && !name.startsWith(prefix));
+      typedBefore.current = new Map(others);
+    }
     setShown({ input: typed, isJson });
   }
 }
@@ -85,7 +95,8 @@ function MemberField({ member, json }: MemberFieldProps): JSX.Element {
   const { kind, title, description, isRequired, choices, pattern } = member;
   const name = `${prefix}${member.name}`;
   const label = isRequired ? `${title} (required)` : title;
-  const value = shownText(member, json);
+  const begin = shownText(member, json);
+  const value = useTyped(name, begin);
   const hint = [description, kind === 'list' ? 'One entry a line.' : undefined, pattern && `Pattern: ${pattern}`]
     .filter((part) => part !== undefined && part !== '')
     .join(' ');

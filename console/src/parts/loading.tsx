@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { GatewayError } from '#client/gateway.ts';
 import type { Loaded } from '../load.ts';
+import { seenText } from '../texts.ts';
 
 interface LoadingProps<Value> {
   readonly of: Loaded<Value>;
@@ -38,22 +39,22 @@ export function Failure({ error, again }: FailureProps): JSX.Element {
   return (
     <div class={isForbidden ? 'failure forbidden' : 'failure'} role="alert">
       <p>
-        <strong>{titleOf(error)}</strong>
+        <strong>{seenText(titleOf(error))}</strong>
       </p>
-      <p>{error instanceof Error ? error.message : String(error)}</p>
+      <p>{seenText(error instanceof Error ? error.message : String(error))}</p>
       {problem?.errors !== undefined && problem.errors.length > 0 && (
         <ul>
           {problem.errors.map(({ pointer, detail, line, column }) => (
             <li key={`${pointer}${detail}`}>
-              <code>{line === undefined ? pointer || '/' : `${line}:${column ?? 1}`}</code> {detail}
+              <code>{line === undefined ? seenText(pointer || '/') : `${line}:${column ?? 1}`}</code> {seenText(detail)}
             </li>
           ))}
         </ul>
       )}
-      {problem?.upstream?.body !== undefined && <pre class="text">{problem.upstream.body.slice(0, 4_000)}</pre>}
+      {problem?.upstream?.body !== undefined && <pre class="text">{seenText(problem.upstream.body.slice(0, 4_000))}</pre>}
       {problem !== undefined && (
         <p class="note">
-          <code>{problem.code}</code> · request <code>{problem.requestId}</code>
+          <code>{problem.code}</code> · request <code>{seenText(problem.requestId)}</code>
         </p>
       )}
       {again !== undefined && (

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useCallback, useMemo, useRef, useState } from 'preact/hooks';
-import type { WorkflowProblem } from '#client/gateway.ts';
+import { GatewayError, type WorkflowProblem } from '#client/gateway.ts';
 import { goTo, hrefOf } from '../address.ts';
 import { change } from '../change.ts';
 import { draftOf, keepDraft } from '../drafts.ts';
@@ -16,6 +16,8 @@ import { Status } from '../parts/status.tsx';
 import { WorkflowGraph } from '../parts/workflow-graph.tsx';
 import { gateway, may } from '../session.ts';
 import { countText, seenText } from '../texts.ts';
+import { type NewerVersion, readNewer, StoredMeanwhile } from './stored-meanwhile.tsx';
+import { versionsOf } from './trial.ts';
 import { TryIt } from './try.tsx';
 import { useVerdict, type Verdict } from './verdict.ts';
 import { mediaTypeOf, nextPatch, withVersion } from './version-text.ts';
@@ -46,6 +48,8 @@ export function EditWorkflow({ page, stored, document, versions }: EditProps): J
   const problems = useMemo(() => problemsOf(verdict), [verdict]);
   const open = useTaskPlace(typed, control);
   const replace = (text: string): void => (control.current === undefined ? write(text) : control.current.write(text));
+  const [newer, setNewer] = useState<NewerVersion | undefined>(undefined);
+  const known = newer?.versions ?? versions;
   const isChanged = typed !== stored;
   return (
     <div class="halves editing-halves">
@@ -58,9 +62,21 @@ export function EditWorkflow({ page, stored, document, versions }: EditProps): J
         <Editor text={typed} problems={problems} write={write} document={last} control={control} />
         {error !== undefined && <Failure error={error} />}
         <Problems of={problems} isChecked={verdict !== undefined} show={(line, column) => control.current?.show(line, column)} />
-        {isChanged && <NextVersion text={typed} document={last.current} versions={versions} replace={replace} />}
+        {newer !== undefined && !newer.isLeft && (
+          <StoredMeanwhile
+            newer={newer}
+            base={stored}
+            mine={typed}
+            write={(text) => {
+              setNewer({ ...newer, isLeft: true });
+              replace(text);
+            }}
+            leave={() => setNewer({ ...newer, isLeft: true })}
+          />
+        )}
+        {isChanged && <NextVersion text={typed} document={last.current} versions={known} replace={replace} />}
         <div class="buttons">
-          <Store page={page} text={typed} />
+          <Store page={page} text={typed} document={last.current} versions={known} found={setNewer} />
           {isChanged && stored !== '' && (
             <Action
               tone="danger"
@@ -96,20 +112,48 @@ function useTaskPlace(text: string, control: { readonly current: EditorControl |
   }, []);
 }
 
-function Store({ page, text }: { readonly page: string; readonly text: string }): JSX.Element {
+interface StoreProps extends Pick<EditProps, 'page' | 'versions'> {
+  readonly text: string;
+  readonly document: unknown;
+  readonly found: (newer: NewerVersion) => void;
+}
+
+function Store({ page, text, document, versions, found }: StoreProps): JSX.Element {
   return (
     <Action
       tone="main"
       act={async () => {
-        const { value } = await change('createWorkflow', { rawBody: text, contentType: mediaTypeOf(text) });
-        // Not what the person typed meanwhile.
-        if (draftOf(page) === text) keepDraft(page, undefined);
-        goTo(hrefOf(['workflows', value.id], { version: value.version, view: 'edit' }));
+        const newer = await newerThan(versions, document);
+        if (newer !== undefined) return found(newer);
+        try {
+          const { value } = await change('createWorkflow', { rawBody: text, contentType: mediaTypeOf(text) });
+          // Not what the person typed meanwhile.
+          if (draftOf(page) === text) keepDraft(page, undefined);
+          goTo(hrefOf(['workflows', value.id], { version: value.version, view: 'edit' }));
+        } catch (error) {
+          const taken = error instanceof GatewayError && error.code === 'workflow-exists' ? await takenBy(document) : undefined;
+          if (taken === undefined) throw error;
+          found(taken);
+        }
       }}
     >
       Store this version
     </Action>
   );
+}
+
+/** The newest release, where another person stored it since this one began. */
+async function newerThan(versions: readonly string[], document: unknown): Promise<NewerVersion | undefined> {
+  const { id } = nameOf(document);
+  if (!may('listWorkflows') || id === undefined || versions.length === 0) return undefined;
+  const [newest] = (await versionsOf(id)).filter((version) => !version.includes('-'));
+  return newest === undefined || versions.includes(newest) ? undefined : await readNewer(id, newest);
+}
+
+/** The version that the document names. */
+async function takenBy(document: unknown): Promise<NewerVersion | undefined> {
+  const { id, version } = nameOf(document);
+  return id === undefined || version === undefined ? undefined : await readNewer(id, version);
 }
 
 interface EditorProps {
@@ -203,8 +247,8 @@ interface NextVersionProps {
 
 /** A stored version never changes: another text needs another version. */
 function NextVersion({ text, document, versions, replace }: NextVersionProps): JSX.Element | null {
-  const { version } = (document as { readonly document?: { readonly version?: unknown } } | undefined)?.document ?? {};
-  if (typeof version !== 'string' || !versions.includes(version)) return null;
+  const { version } = nameOf(document);
+  if (version === undefined || !versions.includes(version)) return null;
   const [newest = version] = versions.filter((one) => !one.includes('-'));
   const next = nextPatch(newest);
   return (
@@ -215,4 +259,11 @@ function NextVersion({ text, document, versions, replace }: NextVersionProps): J
       </button>
     </p>
   );
+}
+
+/** The name of a document as far as it has one. */
+function nameOf(document: unknown): { readonly id: string | undefined; readonly version: string | undefined } {
+  const { namespace, name, version } = (document as { readonly document?: Readonly<Record<string, unknown>> })?.document ?? {};
+  const id = typeof namespace === 'string' && typeof name === 'string' ? `${namespace}.${name}` : undefined;
+  return { id, version: typeof version === 'string' ? version : undefined };
 }

@@ -5,7 +5,7 @@ import { mediaTypeOf, nextTrial, withVersion } from './version-text.ts';
 
 /** All versions of a workflow, the newest first; empty where the caller may not list workflows. */
 export async function versionsOf(wanted: string, signal?: AbortSignal): Promise<readonly string[]> {
-  const query = { limit: 1000 };
+  const query = { contains: wanted, limit: 1000 };
   for await (const { id, versions } of gateway.each.listWorkflows({ query, ...(signal === undefined ? {} : { signal }) }))
     if (id === wanted) return versions;
   return [];

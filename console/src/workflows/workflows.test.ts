@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import { createExpressionPool } from '#workflows/jq/expression-pool.ts';
 import { readWorkflow } from '#workflows/read-workflow.ts';
 import { documentFrom, templates } from './templates.ts';
+import { textOver } from './text-over.ts';
 import { mediaTypeOf, nextPatch, nextTrial, withVersion } from './version-text.ts';
 
 const pool = createExpressionPool({ threads: 1, timeLimit: 10_000 });
@@ -41,4 +42,16 @@ test('a text gets another version, and stays as it was written', () => {
   );
   assert.equal(withVersion('{"document":{"version":"1.0.0","x":1.0}}', '2.0.0'), '{"document":{"version":"2.0.0","x":1.0}}');
   assert.equal(withVersion('document: {}', '2.0.0'), undefined);
+});
+
+test('the changes of one person go over the text of another, and the version is a new one', () => {
+  const base =
+    'document:\n  name: a\n  version: 1.0.0\ndo:\n  - first: { set: { a: 1 } }\n  - second: { set: { b: 1 } }\n  - third: {}\n';
+  const theirs = base.replace('1.0.0', "'1.0.1'").replace('a: 1', 'a: 2');
+  const mine = base.replace('1.0.0', '1.0.1').replace('  - third: {}', '  - third: { set: { c: 18446744073709551615 } }');
+  const expected = theirs
+    .replace("'1.0.1'", '"1.0.2"')
+    .replace('  - third: {}', '  - third: { set: { c: 18446744073709551615 } }');
+  assert.equal(textOver({ base, theirs, mine }, '1.0.2'), expected);
+  assert.equal(textOver({ base, theirs, mine: mine.replace('a: 1', 'a: 3') }, '1.0.2'), undefined, 'both changed one line');
 });

@@ -90,13 +90,10 @@ export function createAutomationStore(database: Database, sorted = maxSorted) {
           ),
       }),
     read: (id: string) => readOne(database.read, id),
-    async hasName(name: string): Promise<boolean> {
-      const row = await database.read
-        .selectFrom('automation')
-        .select('number')
-        .where('name', '=', exactKey(name))
-        .executeTakeFirst();
-      return row !== undefined;
+    /** `_id` of the automation with exactly this name. */
+    async idNamed(name: string): Promise<string | undefined> {
+      const row = await database.read.selectFrom('automation').select('id').where('name', '=', exactKey(name)).executeTakeFirst();
+      return row && Buffer.from(row.id).toString('utf8');
     },
     /** See `readHistory`. */
     history: (id: string, page: Parameters<typeof readHistory>[2]) => readHistory(database, id, page),

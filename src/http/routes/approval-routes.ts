@@ -18,6 +18,7 @@ import { catalogueChange, catalogueReading } from './route-traits.ts';
 const approvalListQuery = {
   status: choiceParameter(approvalStatuses, 'Only approvals with this status.'),
   run: nameParameter('Only approvals for which this run waits.'),
+  automation: nameParameter('Only approvals of runs of the automation with this `_id` or name.', 'an `_id` or a name'),
   ...pageParameters({ usual: 100, max: 1_000 }, (text) => readTimeCursor(text, isApprovalId)),
 };
 

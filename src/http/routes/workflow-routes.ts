@@ -1,5 +1,5 @@
 import { entityTag } from '#automations/entity-tag.ts';
-import { workflowListQuery } from '#automations/list-options.ts';
+import { workflowListQuery } from '#automations/workflow-list-options.ts';
 import { Type } from '#base/json-schema.ts';
 import { textParameter, trueParameter } from '#base/text/query-parameters.ts';
 import { namedObject } from '#json/forms/closed-object.ts';
@@ -28,8 +28,8 @@ export function workflowRoutes(catalogue: WorkflowCatalogue, base: string): read
       // The document keeps the digits of its numbers.
       return rawJson(200, `{${found}${definition === undefined ? '' : `,"document":${definition}`}}`);
     }),
-    listWorkflows.serve(async ({ query: { storer, ...page }, principal, ...request }) => {
-      const { list, total, isCut } = await catalogue.list({ principal, ...page, storer });
+    listWorkflows.serve(async ({ query: { storer, contains, ...page }, principal, ...request }) => {
+      const { list, total, isCut } = await catalogue.list({ principal, ...page, storer, contains });
       const shown = list.map((each) => ({ ...summaryOf(each), versions: each.versions }));
       return listReply(request, { list: shown, total, ...page, ...(isCut && { limit: list.length }) }, isCut);
     }),

@@ -32,7 +32,7 @@ export function createRunCatalogue(needs: RunCatalogueNeeds) {
     ...createTaskReading(needs, finder),
     read: async (request: RunRequest): Promise<WholeRun> => finder.whole((await finder.visible(request, 'readRun')).run.id),
     /** The newest first. A page may have fewer runs than its limit, and still a `next`. */
-    list: (request: RunListRequest): Promise<RunPage> => listVisible(request, { store, visibility }),
+    list: (request: RunListRequest): Promise<RunPage> => listVisible(request, { ...needs, visibility }),
     /** See `statisticsFor`. */
     statistics: (principal: Principal, steps: readonly TimeStep[]) => statisticsFor(principal, steps, { store, visibility }),
     /** Of automations that the caller may see: so it may see their runs. */

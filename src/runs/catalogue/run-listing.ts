@@ -15,10 +15,9 @@ import { type VisiblePage, visiblePage } from '#base/visible-page.ts';
 import type { RunStatus } from '../interpreter/state/run-state.ts';
 import type { ItemSums } from '../journal/batches/batch-records.ts';
 import type { RunFilter, RunPosition, StoredRunSummary } from '../journal/run-queries.ts';
-import type { RunStore } from '../journal/run-store.ts';
 import { itemFilterQuery } from './batch-items.ts';
 import type { RunVisibility } from './run-access.ts';
-import { isRunId } from './run-requests.ts';
+import { isRunId, type RunCatalogueNeeds } from './run-requests.ts';
 import { taskFilterQuery } from './run-tasks.ts';
 
 export type { LastRun } from '../journal/last-runs-store.ts';
@@ -36,9 +35,11 @@ export type RunPage = VisiblePage<SeenRun, RunPosition>;
 
 /** The store judges groups alone. Of its answer, runs that a role without the listing of automations may not see are left out. */
 export async function listVisible(
-  { principal, filter, page: { limit, after } }: RunListRequest,
-  { store, visibility }: { readonly store: RunStore; readonly visibility: RunVisibility },
+  { principal, filter: asked, page: { limit, after } }: RunListRequest,
+  { visibility, ...needs }: ListingNeeds & { readonly visibility: RunVisibility },
 ): Promise<RunPage> {
+  const { store } = needs;
+  const filter = { ...asked, automation: asked.automation && (await idOfAutomation(asked.automation, needs)) };
   const visibleTo = principal.roles.includes('admin') ? undefined : { principal: principal.id, groups: principal.groups };
   const listsAutomations = hasRole(principal, listingRoles);
   const page = await visiblePage({
@@ -51,6 +52,13 @@ export async function listVisible(
   });
   const sums = await store.sumsOfItems(page.list.map(({ id }) => id));
   return { ...page, list: page.list.map((run) => ({ ...run, items: sums.get(run.id) })) };
+}
+
+type ListingNeeds = Pick<RunCatalogueNeeds, 'automation' | 'automationNamed' | 'store'>;
+
+/** An `_id` comes before a name that is the same. That of a deleted automation stays as it is. */
+async function idOfAutomation(given: string, { automation, automationNamed }: ListingNeeds): Promise<string> {
+  return (await automation(given)) === undefined ? ((await automationNamed(given)) ?? given) : given;
 }
 
 /** Bytes of a run in a list, apart from its longest members. */
@@ -74,7 +82,7 @@ export const runStatuses = [
 const pageSize = { usual: 100, max: 1_000 } as const;
 
 export const runListQuery = {
-  automation: nameParameter('Only runs of the automation with this `_id`.'),
+  automation: nameParameter('Only runs of the automation with this `_id` or name.', 'an `_id` or a name'),
   workflow: nameParameter('Only runs of the workflow with this id.'),
   status: choiceParameter(runStatuses, 'Only runs with this status.'),
   principal: nameParameter('Only runs that belong to the principal with this name.'),

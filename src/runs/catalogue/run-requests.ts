@@ -90,6 +90,8 @@ export interface RunCatalogueNeeds {
   readonly recordDecision: (facts: AuditFacts & { readonly event: 'decided' }) => void;
   /** The automation, with its own input as JSON text and the people behind it, for anybody. */
   readonly automation: (id: string) => Promise<FoundAutomation | undefined>;
+  /** `_id` of the automation with exactly this name, for anybody. */
+  readonly automationNamed: (name: string) => Promise<string | undefined>;
   /** Undefined where the store does not have the version, or has other bytes than those of the digest. */
   readonly workflow: (wanted: {
     readonly id: string;

@@ -62,7 +62,7 @@ export function createOutbox(
   keeper?: TaskDataKeeper,
 ): RunOutbox {
   const shown = <T extends Failed>(of: T): T => (keeper === undefined ? of : withShownError(of, keeper));
-  const voice = new ItemVoice(run);
+  const voice = new ItemVoice(run, keeper?.shown);
   const timeline = createTimeline(workflow, counted, keeper);
   let gathered = emptyOutbox();
   let noted = false;

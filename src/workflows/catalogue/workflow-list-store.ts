@@ -24,6 +24,8 @@ export interface WorkflowPage {
   readonly covers?: ((id: string) => boolean) | undefined;
   /** Only versions that lend the rights of this principal (exact id or name). */
   readonly storer?: string | undefined;
+  /** Only workflows whose id or title has this text; case does not count. */
+  readonly contains?: string | undefined;
 }
 
 export interface ListedWorkflows {
@@ -37,10 +39,11 @@ export interface ListedWorkflows {
 const idsAtOnce = 32;
 
 export async function listWorkflows(read: Kysely<Tables>, page: WorkflowPage): Promise<ListedWorkflows> {
-  const { covers, storer } = page;
+  const { covers, storer, contains } = page;
+  const isWhole = covers === undefined && storer === undefined && contains === undefined;
   const moment = await read.startTransaction().execute();
   try {
-    const { ids, total } = await (covers === undefined && storer === undefined ? allIds(moment, page) : coveredIds(moment, page));
+    const { ids, total } = await (isWhole ? allIds(moment, page) : coveredIds(moment, page));
     const list: ListedWorkflow[] = [];
     let bytes = 0;
     for (let start = 0; start < ids.length; start += idsAtOnce) {
@@ -73,14 +76,28 @@ async function allIds(moment: Kysely<Tables>, { limit, skip }: WorkflowPage): Pr
 }
 
 /** Globs of rights are no patterns of a database, and a store has few ids. */
-async function coveredIds(moment: Kysely<Tables>, { limit, skip, covers, storer }: WorkflowPage): Promise<FoundIds> {
+async function coveredIds(moment: Kysely<Tables>, { limit, skip, covers, storer, contains }: WorkflowPage): Promise<FoundIds> {
   const lent = storer === undefined ? undefined : await idsLentBy(moment, storer);
   const all = await moment.selectFrom('workflow').select('id').groupBy('id').orderBy('id').execute();
   const covered = all.filter(({ id: bytes }) => {
     const id = storedText(bytes);
     return covers?.(id) !== false && lent?.has(id) !== false;
   });
-  return { ids: covered.slice(skip, skip + limit), total: covered.length };
+  const found = contains === undefined ? covered : await idsWith(moment, covered, contains.toLowerCase());
+  return { ids: found.slice(skip, skip + limit), total: found.length };
+}
+
+/** Of the ids, those with the text, in lower case, in the id or in the title of the version that is listed. */
+async function idsWith(moment: Kysely<Tables>, ids: FoundIds['ids'], wanted: string): Promise<FoundIds['ids']> {
+  const has = (text: string): boolean => text.toLowerCase().includes(wanted);
+  const others = ids.filter(({ id }) => !has(storedText(id)));
+  const titled = new Set<string>();
+  for (let start = 0; start < others.length; start += idsAtOnce) {
+    const rows = await listedRows(moment, others.slice(start, start + idsAtOnce));
+    const listed = [...Map.groupBy(rows, (row) => storedText(row.id)).values()].flatMap(listedOf);
+    for (const { id, title } of listed) if (title !== undefined && has(title)) titled.add(id);
+  }
+  return ids.filter(({ id }) => titled.has(storedText(id)) || has(storedText(id)));
 }
 
 async function idsLentBy(moment: Kysely<Tables>, storer: string): Promise<ReadonlySet<string>> {

@@ -97,6 +97,7 @@ export async function runServer(
       };
       return found && { automation: found.automation, input: undefined, people, passwordFields: [] };
     },
+    automationNamed: (name) => automations.idNamed(name),
     workflow: async ({ id }) => (id === workflow.id ? { workflow } : undefined),
     reached: async ({ id }) => (id === workflow.id ? [{ pin, functions: [], chain: new Set([pin.digest]) }] : undefined),
     whyNotWriter: async ({ roles }) => (roles.includes('admin') ? undefined : 'needs the role admin'),

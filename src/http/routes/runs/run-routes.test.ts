@@ -142,13 +142,15 @@ describe('reading runs', () => {
   test('a filter of the listing leaves out all other runs', async (t) => {
     const gateway = await runServer(t);
     const automation = await gateway.automation();
-    const other = await gateway.automation();
+    const other = await gateway.automation({ name: 'Other & more' });
     const first = await gateway.start(automation);
     const second = await gateway.start(other);
     await gateway.step(await gateway.claim(first), lastStep(first));
     await gateway.post('eve', runOf(other));
     const found = async (query: string): Promise<number> => (await listed(gateway, 'ada', query)).list.length;
     assert.deepEqual((await listed(gateway, 'ada', `?automation=${other}&principal=ada`)).list[0]?.id, second);
+    assert.equal((await listed(gateway, 'ada', '?automation=Other%20%26%20more&principal=ada')).list[0]?.id, second);
+    assert.equal(await found('?automation=other%20%26%20more'), 0);
     assert.equal(await found('?status=completed'), 1);
     assert.equal(await found('?workflow=lab.sync'), 3);
     assert.equal(await found('?workflow=lab.other'), 0);
