@@ -154,7 +154,7 @@ function suiteOf(store: TestStore): void {
   });
 
   test('a workflow or a form that needs a newer version begins no run, by hand or by a schedule, and stays as it is', async (t) => {
-    const { runs, send, need } = await started(t, store);
+    const { runs, send, need, gateway } = await started(t, store);
     const automation = await runs.automation('plain', [{ a: { set: { x: 1 } } }]);
     const target = `/automation_catalog/automations/${automation}`;
     const begin = () => send('ann', 'POST', `${target}/run`, {});
@@ -174,6 +174,10 @@ function suiteOf(store: TestStore): void {
     await lapse(1_500, 'the gateway must not begin or skip the due time');
     assert.deepEqual(await runs.list(), []);
     assert.equal('lastSkip' in ((await send('ann', 'GET', target)).json() as object), false, 'a newer gateway begins its run');
+    assert.deepEqual(
+      gateway.stderr.filter((line) => line.includes('a scheduled run could not be created')),
+      [],
+    );
   });
 
   test('an approval that needs a newer version is neither decided nor used nor ended by an older gateway', async (t) => {

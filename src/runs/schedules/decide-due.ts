@@ -149,6 +149,8 @@ function createPostponing({ clock, log }: Pick<DecidingOptions, 'clock' | 'log'>
     postpone({ automation: { _id } }: DueAutomation, error: unknown): void {
       if (isStoreAway(error)) throw error;
       postponed.set(_id, clock.monotonic() + postponement);
+      // A newer gateway begins it. The line about rows that wait for one says so, and not every 15 seconds.
+      if (error instanceof GatewayError && error.code === 'newer-version-needed') return;
       log.error('a scheduled run could not be created; the gateway tries again', { path: _id, ...reasonOf(error) });
     },
     isReady: ({ automation: { _id } }: DueAutomation): boolean => {
