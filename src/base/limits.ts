@@ -47,9 +47,10 @@ export const limits = {
     beyond: 'a part is cut, and `truncated` names it. Later tasks have none, and their `noData` says so',
   },
   'store-per-person': {
-    what: 'runs, events and approvals of one person in the store',
+    what: 'runs, events, approvals, documents and waiting calls of one person in the store',
     limit: '`automations.storePerPerson`',
-    beyond: '429 `quota-reached` for starts and events of that person. A schedule skips with that code. Runs under way go on',
+    beyond:
+      '429 `quota-reached` for starts, events and further waiting calls of that person. A schedule skips with that code. Runs under way go on',
   },
   'store-reserve': {
     what: 'free room on the disk of a SQLite store',

@@ -177,9 +177,14 @@ class CallUnderWay {
 
   /** Ends the call where it waits for its turn. One that may have left goes on. */
   takeBack(): void {
-    if (this.#ending.signal.aborted || this.mayHaveLeft()) return;
+    if (this.#ending.signal.aborted) return;
     this.#isTakenBack = true;
-    this.#ending.abort();
+    if (!this.mayHaveLeft()) this.#ending.abort();
+  }
+
+  /** For the result of a call that its caller took back too late. */
+  get notes(): readonly string[] {
+    return this.#isTakenBack ? ['The call had left before you took it back.'] : [];
   }
 
   /** Its caller took it back, and nothing has left. */
@@ -248,12 +253,14 @@ async function whyEnded(
 /** People have decided, or the time is over. The call path judges the call again. Rejects only where the store does. */
 async function goOn(call: WaitingCall, needs: WaitingNeeds, underWay: CallUnderWay): Promise<void> {
   try {
-    await needs.store.complete(call.id, await madeCall(call, needs, underWay), needs.clock.now());
+    const { content, ...result } = await madeCall(call, needs, underWay);
+    const notes = underWay.notes.map((text) => ({ type: 'text', text }) as const);
+    await needs.store.complete(call.id, { ...result, content: [...content, ...notes] }, needs.clock.now());
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     if (underWay.isTakenBack) await endTakenBack(call, needs);
     else if (mayComeAgain(error, underWay)) await keep(call.id, needs, hasRecord(error, underWay));
-    else await endOrAsk(call.id, error, needs);
+    else await endOrAsk(call.id, error, needs, underWay);
   }
 }
 
@@ -272,9 +279,9 @@ async function keep(id: string, { store, clock }: WaitingNeeds, mayHaveLeft: boo
   else await store.putOff(id, soon);
 }
 
-async function endOrAsk(id: string, error: GatewayError, { store, clock }: WaitingNeeds): Promise<void> {
+async function endOrAsk(id: string, error: GatewayError, { store, clock }: WaitingNeeds, { notes }: CallUnderWay): Promise<void> {
   if (error.code === 'approval-required' && error.approval !== undefined) await store.waitFor(id, error.approval.id, clock.now());
-  else await store.complete(id, errorResult(error), clock.now());
+  else await store.complete(id, errorResult(error, ...notes), clock.now());
 }
 
 async function endTakenBack({ id, approval }: WaitingCall, { store, clock, endApproval }: WaitingNeeds): Promise<void> {

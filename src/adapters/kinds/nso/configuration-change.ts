@@ -9,12 +9,10 @@ const configuration = /(?:^|\/)restconf\/(?:data|ds\/[^/]+)(?:\/|$)/u;
 
 /** A commit of configuration and no action, in some reading of the path; also where the path has too many readings. */
 export function isConfigurationChange({ method, path, body }: ChangeCall): boolean {
-  if (method === 'GET') return false;
+  if (method === 'GET' || (method === 'POST' && isActionBody(body))) return false;
   const readings = pathReadings(beforeQuery(path));
   if (readings === undefined) return true;
-  const below = readings.filter((reading) => configuration.test(reading));
-  if (method !== 'POST') return below.length > 0;
-  return below.some((reading) => !namesAction(reading)) && !isActionBody(body);
+  return readings.some((reading) => configuration.test(reading) && !(method === 'POST' && namesAction(reading)));
 }
 
 /** One of the actions whose input may come without its wrapper. An entry of a list is no action. */
