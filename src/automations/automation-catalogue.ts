@@ -136,7 +136,7 @@ export function createAutomationCatalogue(options: AutomationCatalogueOptions) {
     /** For runs, which need no principal. */
     find: async (id: string): Promise<AutomationWithPeople | undefined> => (isId(id) ? await store.read(id) : undefined),
     /** For filters of runs: `_id` of the automation with exactly this name. */
-    idNamed: store.idNamed,
+    idNamed: (name: string): Promise<string | undefined> => store.idNamed(name),
     /** Deletes what is left of automations that were deleted before (milliseconds since the epoch). */
     async forgetDeleted(before: number): Promise<void> {
       while ((await store.forgetHistory(before)) > 0);

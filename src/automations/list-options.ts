@@ -231,7 +231,7 @@ function textIn({ value }: GivenOption): string | undefined {
   return value.kind === 'string' ? value.value : undefined;
 }
 
-export interface GivenOption {
+interface GivenOption {
   /** `?limit`, `?queryParameters[limit]` or, inside the JSON form, `?queryParameters/limit`. */
   readonly pointer: string;
   readonly value: { readonly kind: 'text'; readonly text: string } | JsonNode;

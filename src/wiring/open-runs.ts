@@ -46,7 +46,7 @@ import type { SchemaThreads } from '#workflows/schemas/schema-threads.ts';
 import type { LiveParts } from './live-parts.ts';
 import type { Approvals } from './open-approvals.ts';
 import { mayMatch } from './people-of-runs.ts';
-import { findStarted } from './start-facts.ts';
+import { findingAutomations } from './start-facts.ts';
 import type { StoreLosses } from './store/store-losses.ts';
 
 interface OpenRunsOptions {
@@ -159,8 +159,7 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     retention: config.automations.retention,
     records: options.auditReader,
     recordDecision: (facts: Parameters<AuditLog['record']>[0]) => options.audit.record(facts),
-    automation: (id) => findStarted(automations, forms, id),
-    automationNamed: (name) => automations.idNamed(name),
+    ...findingAutomations(automations, forms),
     workflow: (name) => loader.load(name),
     reached: (name) => reachedWorkflows(workflowStore, name),
     whyNotWriter: (principal, id) => options.writing.whyNot(principal, id),

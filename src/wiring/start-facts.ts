@@ -4,7 +4,7 @@ import { type AutomationPeople, peopleOfRun } from '#automations/automation-peop
 import { everyVersion } from '#database/row-version.ts';
 import type { FormCatalogue } from '#forms/form-catalogue.ts';
 import { passwordFieldsOf } from '#forms/form-document.ts';
-import type { FoundAutomation } from '#runs/catalogue/run-requests.ts';
+import type { FoundAutomation, RunCatalogueNeeds } from '#runs/catalogue/run-requests.ts';
 
 /** What a run takes from an automation and its form when it begins. Rejects with `store-unavailable`. */
 export async function startFactsOf(
@@ -25,7 +25,7 @@ export async function startFactsOf(
 }
 
 /** The automation that a run is started of. Undefined: there is none with this id. */
-export async function findStarted(
+async function findStarted(
   automations: Pick<AutomationCatalogue, 'find'>,
   forms: Pick<FormCatalogue, 'find'>,
   id: string,
@@ -33,4 +33,15 @@ export async function findStarted(
   const found = await automations.find(id);
   const input = found?.automation.data?.input;
   return found && { automation: found.automation, input: input && JSON.stringify(input), ...(await startFactsOf(found, forms)) };
+}
+
+/** How runs find automations. */
+export function findingAutomations(
+  automations: Pick<AutomationCatalogue, 'find' | 'idNamed'>,
+  forms: Pick<FormCatalogue, 'find'>,
+): Pick<RunCatalogueNeeds, 'automation' | 'automationNamed'> {
+  return {
+    automation: (id) => findStarted(automations, forms, id),
+    automationNamed: (name) => automations.idNamed(name),
+  };
 }

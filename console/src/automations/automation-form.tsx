@@ -9,10 +9,10 @@ import { Panel } from '../parts/basics.tsx';
 import { Area, Input } from '../parts/field.tsx';
 import { InputForm } from '../parts/input-form.tsx';
 import { Failure } from '../parts/loading.tsx';
-import { Typed, useTyped } from '../typed.ts';
 import type { FlatSchema } from '../schema-form.ts';
 import { may } from '../session.ts';
 import { inputText } from '../texts.ts';
+import { Typed, useTyped } from '../typed.ts';
 import { schemaOf } from './automation-schema.ts';
 import { Conflict } from './conflict.tsx';
 import type { Before } from './draft.ts';
@@ -65,16 +65,16 @@ interface ControlsProps {
 }
 
 function Controls({ page, of, saved, found, beginAgain }: ControlsProps): JSX.Element {
-  const before = of.begin === undefined ? undefined : (JSON.parse(of.begin) as Automation);
-  const input = of.begin === undefined ? '{}' : inputText(of.begin);
+  const { before, input } = beginOf(of);
   const [named, setNamed] = useState<Named>(() => namedIn(of) ?? before?.data ?? {});
   const schema = useLoad((signal) => schemaOf(named, signal), [JSON.stringify(named)]);
   const draft = useFormDraft({ page, of, before, input, schema });
   const { form, look, isReady, isChanged } = draft;
   const previewed = usePreview(may('previewAutomation') ? draft.text : undefined);
-  const newer = saved === undefined || saved.etag === of.etag ? undefined : saved;
+  const newer = saved?.etag === of.etag ? undefined : saved;
+  const isHeld = !isReady || newer !== undefined;
   const { isBusy, error, submit } = useSending(async (sent) => {
-    if (isReady && newer === undefined) await save({ of, id: saved?.id, found, textOf: (now) => draft.textOf(sent, now), page });
+    if (!isHeld) await save({ of, id: saved?.id, found, textOf: (now) => draft.textOf(sent, now), page });
   });
   return (
     <Typed.Provider value={draft.typed}>
@@ -82,8 +82,7 @@ function Controls({ page, of, saved, found, beginAgain }: ControlsProps): JSX.El
       <form ref={form} class="halves automation-form" aria-label="Automation" onSubmit={submit} onInput={look} onChange={look}>
         <div>
           <Panel title="What it does" aside={isChanged && <span class="unsaved">Not saved yet: kept in this tab</span>}>
-            <Input label="Name (required)" name="name" value={before?.name ?? ''} required />
-            <Input label="Description" name="description" value={before?.data?.description ?? ''} />
+            <Names before={before} />
             <WorkflowFields named={named} choose={setNamed} />
           </Panel>
           <Panel title="Input">
@@ -103,7 +102,7 @@ function Controls({ page, of, saved, found, beginAgain }: ControlsProps): JSX.El
             show={(control) => focusOn(form.current, control)}
           />
           <div class="buttons">
-            <button type="submit" class="main" aria-disabled={isBusy || !isReady || newer !== undefined}>
+            <button type="submit" class="main" aria-disabled={isBusy || isHeld}>
               {textOfButton(isBusy, saved !== undefined)}
             </button>
             <Leave id={saved?.id} isChanged={isChanged} discard={() => beginAgain(undefined)} />
@@ -112,6 +111,22 @@ function Controls({ page, of, saved, found, beginAgain }: ControlsProps): JSX.El
         </div>
       </form>
     </Typed.Provider>
+  );
+}
+
+/** What the controls begin with. */
+function beginOf({ begin }: KeptForm): { readonly before: Before; readonly input: string } {
+  return begin === undefined
+    ? { before: undefined, input: '{}' }
+    : { before: JSON.parse(begin) as Before, input: inputText(begin) };
+}
+
+function Names({ before }: { readonly before: Before }): JSX.Element {
+  return (
+    <>
+      <Input label="Name (required)" name="name" value={before?.name ?? ''} required />
+      <Input label="Description" name="description" value={before?.data?.description ?? ''} />
+    </>
   );
 }
 

@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Automation } from '#client/gateway.ts';
 import type { Loaded } from '../load.ts';
 import { textOf as textOfControl } from '../parts/field.tsx';
-import { controlsIn, type TypedControls } from '../typed.ts';
 import type { FlatSchema } from '../schema-form.ts';
+import { controlsIn, type TypedControls } from '../typed.ts';
 import { type Before, draftText } from './draft.ts';
 import { type KeptForm, keepForm, keptForm } from './kept-form.ts';
 

@@ -3,7 +3,7 @@ import { indentedJson, inputText, memberNames, memberText } from '../texts.ts';
 import { type AutomationState, partsOf, withInput } from './states.ts';
 
 /** A part that one of two people changed. Undefined where a state does not have it. */
-export interface ChangedPart {
+interface ChangedPart {
   readonly part: string;
   readonly before: string | undefined;
   readonly theirs: string | undefined;
@@ -11,7 +11,7 @@ export interface ChangedPart {
 }
 
 /** Three states of an automation, as JSON texts: the one that both people began with, and what each of them made of it. */
-export interface Versions {
+interface Versions {
   readonly base: string;
   readonly theirs: string;
   readonly mine: string;

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Field, Input, Select } from '../parts/field.tsx';
-import { useTyped, useTypedList } from '../typed.ts';
 import { localInput } from '../time-range.ts';
+import { useTyped, useTypedList } from '../typed.ts';
 import type { Before } from './draft.ts';
 import { type ScheduleKind, scheduleKind, type TimesKind, timesOf, units, weekdays } from './schedule.ts';
 

@@ -145,11 +145,15 @@ function failedRuns({ failed, automations }: HomeFacts): readonly Waiting[] {
     if (newest === undefined) return [];
     const [last] = (lastRuns.get(newest.automation ?? '') ?? []).filter(({ endedAt }) => endedAt !== undefined);
     if (last?.status === 'completed' && (last.endedAt ?? '') > (newest.endedAt ?? '')) return [];
-    const times = others.length === 0 ? '' : `, ${others.length + 1} times in a day`;
-    const [why = ''] = (newest.error?.detail ?? newest.error?.title ?? '').split('\n');
-    const kind = newest.error === undefined ? 'failed' : errorKind(newest.error.type);
-    return [runEntry(newest, `It failed${times} (${kind}): ${why.slice(0, 160)}`, 'bad')];
+    return [runEntry(newest, failureWords(newest, others.length + 1), 'bad')];
   });
+}
+
+function failureWords({ error }: ListedRun, count: number): string {
+  const times = count === 1 ? '' : `, ${count} times in a day`;
+  if (error === undefined) return `It failed${times}`;
+  const [why = ''] = (error.detail ?? error.title ?? '').split('\n');
+  return `It failed${times} (${errorKind(error.type)}): ${why.slice(0, 160)}`;
 }
 
 /** One page decides about several calls. */

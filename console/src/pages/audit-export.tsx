@@ -19,12 +19,14 @@ interface Saved {
   readonly cursor: string | undefined;
 }
 
+type State = 'idle' | 'busy' | 'ended' | 'whole';
+
 const nothing: Saved = { parts: [], count: 0, oldest: undefined, cursor: undefined };
 
 /** Saves all records that fit the filters as a file, one JSON object a line. One that ends early says where, and goes on from there. */
 export function AuditExport({ filters }: { readonly filters: Query }): JSX.Element {
   const [saved, setSaved] = useState(nothing);
-  const [state, setState] = useState<'idle' | 'busy' | 'ended' | 'whole'>('idle');
+  const [state, setState] = useState<State>('idle');
   const [error, setError] = useState<unknown>(undefined);
   const leave = useRef<AbortController | undefined>(undefined);
   useEffect(() => () => leave.current?.abort(), []);
@@ -46,12 +48,12 @@ export function AuditExport({ filters }: { readonly filters: Query }): JSX.Eleme
       if (!signal.aborted) setError(failure);
     }
   };
-  const count = `${saved.count.toLocaleString('en')} ${saved.count === 1 ? 'record' : 'records'}`;
+  const stop = (): void => leave.current?.abort();
   return (
     <div class="export">
       <div class="buttons">
         {state === 'busy' ? (
-          <button type="button" onClick={() => leave.current?.abort()}>
+          <button type="button" onClick={stop}>
             Stop
           </button>
         ) : (
@@ -59,35 +61,49 @@ export function AuditExport({ filters }: { readonly filters: Query }): JSX.Eleme
             Save these records as NDJSON
           </button>
         )}
-        {state === 'ended' && (
-          <>
-            <button type="button" class="main" onClick={() => void collect(saved)}>
-              Go on from there
-            </button>
-            {saved.count > 0 && (
-              <button type="button" onClick={() => saveFile(saved)}>
-                Save these {count}
-              </button>
-            )}
-          </>
-        )}
+        {state === 'ended' && <Rest of={saved} goOn={() => void collect(saved)} />}
         <span role="status">
-          {state === 'busy' && `${count} so far…`}
-          {state === 'whole' && `${count} saved: all that fit.`}
-          {state === 'ended' && (
-            <>
-              <strong>It ended early, after {count}.</strong> Nothing is saved yet.{' '}
-              {saved.oldest !== undefined && (
-                <>
-                  Records before <Time at={saved.oldest} exact /> are missing.
-                </>
-              )}
-            </>
-          )}
+          <Progress of={saved} state={state} />
         </span>
       </div>
       {error !== undefined && <Failure error={error} />}
     </div>
+  );
+}
+
+function countOf({ count }: Saved): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? 'record' : 'records'}`;
+}
+
+/** What a person can do with an export that ended early. */
+function Rest({ of, goOn }: { readonly of: Saved; readonly goOn: () => void }): JSX.Element {
+  return (
+    <>
+      <button type="button" class="main" onClick={goOn}>
+        Go on from there
+      </button>
+      {of.count > 0 && (
+        <button type="button" onClick={() => saveFile(of)}>
+          Save these {countOf(of)}
+        </button>
+      )}
+    </>
+  );
+}
+
+function Progress({ of, state }: { readonly of: Saved; readonly state: State }): JSX.Element | null {
+  if (state === 'idle') return null;
+  if (state === 'busy') return <>{countOf(of)} so far…</>;
+  if (state === 'whole') return <>{countOf(of)} saved: all that fit.</>;
+  return (
+    <>
+      <strong>It ended early, after {countOf(of)}.</strong> Nothing is saved yet.{' '}
+      {of.oldest !== undefined && (
+        <>
+          Records before <Time at={of.oldest} exact /> are missing.
+        </>
+      )}
+    </>
   );
 }
 

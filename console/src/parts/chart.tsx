@@ -58,7 +58,11 @@ export function Chart({ label, series, steps, line }: ChartProps): JSX.Element {
       </div>
       <details>
         <summary>As a table</summary>
-        <Table isGrid label={label} columns={['From', ...series.map(([title]) => title), ...(line === undefined ? [] : [line.title])]}>
+        <Table
+          isGrid
+          label={label}
+          columns={['From', ...series.map(([title]) => title), ...(line === undefined ? [] : [line.title])]}
+        >
           {steps.map((step) => (
             <tr key={step.at}>
               <td class="fixed">{step.href === undefined ? timeText(step.at) : <a href={step.href}>{timeText(step.at)}</a>}</td>

@@ -2,8 +2,8 @@ import type { JSX } from 'preact';
 import { useContext, useRef, useState } from 'preact/hooks';
 import { type FlatMember, type FlatSchema, shownText, typedJson } from '../schema-form.ts';
 import { indentedJson, memberNames, memberText } from '../texts.ts';
-import { Area, Field, Input, Select, textOf } from './field.tsx';
 import { Typed, useTyped } from '../typed.ts';
+import { Area, Field, Input, Select, textOf } from './field.tsx';
 
 interface InputFormProps {
   /** Undefined: the input is typed as JSON. */

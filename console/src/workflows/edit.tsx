@@ -62,18 +62,7 @@ export function EditWorkflow({ page, stored, document, versions }: EditProps): J
         <Editor text={typed} problems={problems} write={write} document={last} control={control} />
         {error !== undefined && <Failure error={error} />}
         <Problems of={problems} isChecked={verdict !== undefined} show={(line, column) => control.current?.show(line, column)} />
-        {newer !== undefined && !newer.isLeft && (
-          <StoredMeanwhile
-            newer={newer}
-            base={stored}
-            mine={typed}
-            write={(text) => {
-              setNewer({ ...newer, isLeft: true });
-              replace(text);
-            }}
-            leave={() => setNewer({ ...newer, isLeft: true })}
-          />
-        )}
+        <StoredMeanwhile newer={newer} base={stored} mine={typed} write={replace} chosen={setNewer} />
         {isChanged && <NextVersion text={typed} document={last.current} versions={known} replace={replace} />}
         <div class="buttons">
           <Store page={page} text={typed} document={last.current} versions={known} found={setNewer} />

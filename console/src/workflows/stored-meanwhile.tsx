@@ -25,18 +25,23 @@ export async function readNewer(id: string, version: string): Promise<NewerVersi
 }
 
 interface StoredMeanwhileProps {
-  readonly newer: NewerVersion;
+  readonly newer: NewerVersion | undefined;
   /** What this person began with. */
   readonly base: string;
   readonly mine: string;
   /** Puts a text into the editor. */
   readonly write: (text: string) => void;
-  /** The person goes on with the own text alone. */
-  readonly leave: () => void;
+  /** The person has chosen. */
+  readonly chosen: (newer: NewerVersion) => void;
 }
 
 /** Another person stored a version meanwhile: what differs, and this person's changes over it. Nothing is stored by that. */
-export function StoredMeanwhile({ newer, base, mine, write, leave }: StoredMeanwhileProps): JSX.Element {
+export function StoredMeanwhile({ newer, ...props }: StoredMeanwhileProps): JSX.Element | null {
+  return newer === undefined || newer.isLeft === true ? null : <Choice newer={newer} {...props} />;
+}
+
+function Choice({ newer, base, mine, write, chosen }: StoredMeanwhileProps & { readonly newer: NewerVersion }): JSX.Element {
+  const leave = (): void => chosen({ ...newer, isLeft: true });
   const { version, text: theirs, versions } = newer;
   const [newest = version] = versions.filter((one) => !one.includes('-'));
   const next = nextPatch(newest);
@@ -50,7 +55,14 @@ export function StoredMeanwhile({ newer, base, mine, write, leave }: StoredMeanw
       )}
       <div class="buttons">
         {over !== undefined && (
-          <button type="button" class="main" onClick={() => write(over)}>
+          <button
+            type="button"
+            class="main"
+            onClick={() => {
+              leave();
+              write(over);
+            }}
+          >
             Put mine over it, as {next}
           </button>
         )}
