@@ -45,20 +45,24 @@ async function examineRights(file: string): Promise<Finding> {
   return warning(subject, `every user of this machine can read ${file}: chmod o-r ${file}`);
 }
 
-async function examinePort({ host, port, tls }: Config['server']): Promise<Finding> {
+async function examinePort(server: Config['server']): Promise<Finding> {
   const subject = 'port';
-  const where = `${host}:${port}`;
-  if (port === 0) return ok(subject, 'the gateway takes a free one');
-  const fault = await listenFault({ host, port });
+  const where = `${server.host}:${server.port}`;
+  if (server.port === 0) return ok(subject, 'the gateway takes a free one');
+  const fault = await listenFault(server);
   if (fault === undefined) return ok(subject, `${where} is free`);
+  const answer = await answerOf(server);
+  if (answer === 'status 200') return ok(subject, `a gateway answers at ${where}`);
+  if (fault === 'EADDRINUSE')
+    return problem(subject, `another program has ${where} (${answer}); stop it, or set another server.port`);
+  return problem(subject, listenAdvice(fault, server) ?? `${where} cannot be used: ${fault}`);
+}
+
+/** What answers where the gateway would listen: its status, or why there is none. */
+async function answerOf({ host, port, tls }: Config['server']): Promise<string> {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
-  const answer = await checkHealth(`${tls === undefined ? 'http' : 'https'}://${name}:${port}/healthz`).catch(messageOf);
-  if (answer === 200) return ok(subject, `a gateway answers at ${where}`);
-  const used = `another program has ${where} (${typeof answer === 'number' ? `status ${answer}` : answer}); stop it, or set another server.port`;
-  return problem(
-    subject,
-    fault === 'EADDRINUSE' ? used : (listenAdvice(fault, { host, port }) ?? `${where} cannot be used: ${fault}`),
-  );
+  const status = checkHealth(`${tls === undefined ? 'http' : 'https'}://${name}:${port}/healthz`);
+  return await status.then((code) => `status ${code}`, messageOf);
 }
 
 async function* examineStore(store: Config['store']): AsyncGenerator<Finding, void, undefined> {
