@@ -5,7 +5,7 @@
  *   --only NAMES   some of archive, npm, deb, rpm, image, chart, sbom; names are separated by commas
  *
  * A package whose tool is missing is left out, with a line that names the tool. With CI=true that fails.
- * MINISIGN_KEY names a file with a secret key: with it the sums are signed. minisign asks for the password of the key, if it has one.
+ * MINISIGN_KEY names the file of a secret key, which signs the sums. minisign asks for the password of that key, if it has one.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
