@@ -102,7 +102,7 @@ export const belongsTo = [
     packages: '^(undici|net|tls|http|https|http2|dns|dns/promises|dgram)$',
     folders: ['outbound'],
     // They listen, and read addresses; .oxlintrc.json forbids the names of Node's HTTP client there.
-    files: ['http/server.ts', 'http/admission/source-address.ts'],
+    files: ['http/server.ts', 'http/admission/source-address.ts', 'wiring/offline/listening.ts'],
   },
   { name: 'only-database-opens-databases', packages: '^(pg|sqlite|node:sqlite)$', folders: ['database'] },
   // oauth4webapi falls back to the fetch of the process, which takes no way of outbound/. Its users pass a fetch of their own.

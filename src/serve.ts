@@ -8,6 +8,7 @@ import type { ServeOptions } from '#cli/command.ts';
 import { tryPrint } from '#cli/output.ts';
 import type { ProcessMemory } from '#http/admission/pressure.ts';
 import type { Gateway } from '#wiring/gateway.ts';
+import { listenAdvice } from '#wiring/offline/listening.ts';
 import { logConfigWarnings } from '#wiring/reload.ts';
 
 /** The members of Node's `process` that `serve` uses. */
@@ -138,11 +139,7 @@ async function start(
 function reason(error: unknown, server: { readonly host: string; readonly port: number }): string {
   if (error instanceof GatewayError) return error.message;
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE') return `${server.host}:${server.port} is in use; set another server.port (0 picks a free one).`;
-  if (code === 'EADDRNOTAVAIL') return `${server.host} is not an address of this machine; correct server.host.`;
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `${server.host} cannot be looked up (${code}); correct server.host.`;
-  if (code === 'EACCES') return `${server.host}:${server.port} is not allowed for this user; use a port above 1023.`;
-  return message;
+  return listenAdvice(code, server) ?? message;
 }
 
 /**

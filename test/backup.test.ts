@@ -8,9 +8,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
+import { assertProblem } from './support/callers/calls.ts';
 import { smallDisk } from './support/faults/small-disk.ts';
 import { command } from './support/gateway/command.ts';
 import { configurationOf, type GatewayProcess, startGatewayProcess } from './support/gateway/start-gateway.ts';
+import { countingUpstream } from './support/runs/counting-upstream.ts';
+import { readStream } from './support/runs/read-stream.ts';
 import { actionTask } from './support/runs/run-caller.ts';
 import { adminAt, runStage } from './support/runs/run-stage.ts';
 import { oldStore } from './support/stores/earlier-store.ts';
@@ -27,6 +30,14 @@ interface LostStore {
 async function isLost(gateway: GatewayProcess): Promise<boolean> {
   const { store } = (await gateway.send({ target: '/readyz' })).json() as LostStore;
   return store.lost !== undefined;
+}
+
+/** How many losses the newest records of the audit log tell of. */
+async function lossesOf(gateway: GatewayProcess): Promise<number> {
+  const { list } = (await gateway.send({ role: 'admin', target: '/audit?limit=1000' })).json() as {
+    readonly list: readonly { readonly event: string }[];
+  };
+  return list.filter(({ event }) => event === 'lost').length;
 }
 
 async function release(gateway: GatewayProcess): Promise<unknown> {
@@ -118,6 +129,46 @@ test('a backup under load is one private file, and the restored store holds its 
   const verified = await command(['audit', 'verify', '--config', join(later.directory, 'gateway.yaml')]);
   assert.equal(verified.code, 0, verified.stdout + verified.stderr);
   assert.match(verified.stderr, /the store lost records/u);
+});
+
+test('a store that was restored from a backup under load is marked as lost once: its approvals end, and log and events tell of it', async (t) => {
+  const { url } = await countingUpstream(t);
+  const approvals = [{ name: 'approved', when: { paths: ['**/approved'] }, approvers: { groups: ['noc-leads'] } }];
+  const adapters = [{ name: 'Far', kind: 'rest', url }];
+  const gateway = await startGatewayProcess(t, { config: { approvals }, adapters });
+  const stop = load(gateway);
+  const refused = await gateway.send({
+    role: 'admin',
+    method: 'POST',
+    target: '/orchestrator_manager/restAction/Far',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ params: { path: '/approved', accept: 'application/json' }, body: {} }),
+  });
+  const { approval } = assertProblem(refused, 403, 'approval-required');
+  const made = await command(['backup', 'one.backup'], { directory: gateway.directory });
+  assert.equal(made.code, 0, made.stderr);
+  assert.ok((await stop()) > 0);
+  assert.equal(await gateway.stop('SIGTERM'), 0);
+
+  const elsewhere = folder(t, { 'gateway.yaml': JSON.stringify(configurationOf({})) });
+  const restored = await command(['restore', join(gateway.directory, 'one.backup')], { directory: elsewhere });
+  assert.equal(restored.code, 0, restored.stderr);
+  const config = { approvals, store: { url: `sqlite:${join(elsewhere, 'gateway.db')}` } };
+  const later = await startGatewayProcess(t, { config, adapters });
+  await until('the store is marked as lost', () => isLost(later));
+  const seen = (await later.send({ role: 'admin', target: approval?.href ?? '' })).json() as { readonly status: string };
+  assert.equal(seen.status, 'expired');
+  await until('the audit log tells of it', async () => (await lossesOf(later)) > 0);
+  const stream = await readStream(t, later, { as: later.basicFor('admin'), target: '/events', after: '0' });
+  const told = await until('an event tells of it', () => stream.events.find(({ type }) => type.endsWith('store.lost.v1')));
+  assert.match(told.data, /"records":0/u);
+
+  assert.deepEqual(await release(later), { released: 0 });
+  await until('people have released it', async () => !(await isLost(later)));
+  await later.stop('SIGTERM');
+  const again = await later.restart();
+  assert.ok(!(await isLost(again)), 'the mark counts once');
+  assert.equal(await lossesOf(again), 1);
 });
 
 test('a backup holds both files at one moment: each automation of a run is in it with its run', async (t) => {

@@ -1,7 +1,7 @@
 // suite: long
 
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,12 +44,15 @@ test('doctor reaches each adapter without a request, names what is wrong with on
   const late = await tlsUpstream(t, expiring);
   const secret = 'a-planted-secret-of-doctor';
   const auth = { type: 'basic', username: 'gateway', password: { env: 'FAR_PASSWORD' } };
+  const clientSecret = { env: 'FAR_PASSWORD' };
+  const tokens = { type: 'oauth2', tokenUrl: 'https://127.0.0.1:1/token', clientId: 'gateway', clientSecret };
   const adapters = [
     { name: 'good', kind: 'rest', url: far.url, auth, tls: { caFile: 'ca.pem' } },
     { name: 'late', kind: 'rest', url: late.url, auth, tls: { caFile: 'ca.pem' } },
     { name: 'untrusted', kind: 'rest', url: far.url, auth },
     { name: 'nameless', kind: 'rest', url: 'https://no-such-host.invalid', auth },
     { name: 'closed', kind: 'rest', url: 'http://127.0.0.1:1', auth },
+    { name: 'tokenless', kind: 'rest', url: far.url, auth: tokens, tls: { caFile: 'ca.pem' } },
   ];
   const directory = folder(t, { adapters });
   writeFileSync(join(directory, 'ca.pem'), authority.cert);
@@ -62,6 +65,8 @@ test('doctor reaches each adapter without a request, names what is wrong with on
   assert.match(of('adapter untrusted')?.detail ?? '', /certificate/u);
   assert.match(of('adapter nameless')?.detail ?? '', /no-such-host\.invalid/u);
   assert.match(of('adapter closed')?.detail ?? '', /ECONNREFUSED/u);
+  assert.equal(of('adapter tokenless, 127')?.verdict, 'ok');
+  assert.match(of('adapter tokenless, tokens of 127.0.0.1:1')?.detail ?? '', /ECONNREFUSED/u);
   assert.deepEqual([far.requests, late.requests], [[], []], 'no request left');
   assert.ok(!(JSON.stringify(found) + stderr).includes(secret));
   assert.equal(of('store')?.verdict, 'ok');
@@ -91,7 +96,39 @@ test('doctor names a damaged store, a port that another program has, and a confi
   const { code, of } = await examine(directory);
   assert.equal(code, 1);
   assert.deepEqual([of('port')?.verdict, of('store')?.verdict, of('rights')?.verdict], ['problem', 'problem', 'warning']);
-  assert.match(of('port')?.detail ?? '', /another program answers/u);
+  assert.match(of('port')?.detail ?? '', /another program has 127\.0\.0\.1:\d+ \(status 404\)/u);
+});
+
+test('doctor has each problem of the configuration as a finding, after the version of the program', async (t) => {
+  const adapters = [
+    { name: 'far', kind: 'rest', url: 'ftp://far.example.net', auth: { type: 'bearer', token: { env: 'NOT_SET' } } },
+  ];
+  const { code, stderr, found } = await examine(folder(t, { adapters }));
+  assert.deepEqual([code, stderr], [1, '']);
+  assert.deepEqual(
+    found.map(({ subject, verdict }) => `${subject} ${verdict}`),
+    ['version ok', 'configuration problem', 'configuration problem'],
+  );
+  assert.match(found[1]?.detail ?? '', /^gateway\.yaml:\d+:\d+: adapters\[0\]\.url/u);
+  assert.match(found[2]?.detail ?? '', /NOT_SET/u);
+});
+
+test('doctor names an address that this machine does not have, and what others can do to the files of the store', async (t) => {
+  const gateway = await startGatewayProcess(t);
+  const store = join(gateway.directory, 'gateway.db');
+  const config = { server: { host: '192.0.2.1', port: gateway.port }, store: { url: `sqlite:${store}` } };
+  chmodSync(store, 0o644);
+  const directory = folder(t, { config });
+  const { code, found, of } = await examine(directory);
+  assert.equal(code, 1);
+  assert.equal(of('port')?.detail, '192.0.2.1 is not an address of this machine; correct server.host.');
+  assert.ok(found.some(({ verdict, detail }) => verdict === 'warning' && detail.endsWith(`chmod o-rwx ${store}`)));
+  if (process.getuid?.() !== 0) return;
+  chownSync(`${store}.lock`, 12_345, 12_345);
+  const later = await examine(directory);
+  assert.ok(
+    later.found.some(({ verdict, detail }) => verdict === 'warning' && detail.includes('.lock belongs to the user 12345')),
+  );
 });
 
 test('healthcheck asks the gateway of the configuration, over TLS as well, and exits with 1 where none answers', async (t) => {

@@ -5,7 +5,7 @@
  *   --only NAMES   some of archive, npm, deb, rpm, image, chart, sbom; names are separated by commas
  *
  * A package whose tool is missing is left out, with a line that names the tool. With CI=true that fails.
- * MINISIGN_KEY names a secret key: with it the sums are signed.
+ * MINISIGN_KEY names the file of a secret key, which signs the sums. minisign asks for the password of that key, if it has one.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -48,10 +48,17 @@ try {
       continue;
     }
     const begin = performance.now();
-    await make(given);
+    try {
+      await make(given);
+    } catch (error) {
+      // The others do not depend on it.
+      console.error(`${name} could not be made: ${error instanceof Error ? error.message : String(error)}`);
+      process.exitCode = 1;
+      continue;
+    }
     console.log(`${name.padEnd(8)} ${((performance.now() - begin) / 1000).toFixed(1).padStart(6)} s`);
   }
 } finally {
   await rm(given.work, { recursive: true, force: true });
 }
-await writeSums(given);
+await writeSums(given.output, process.env['MINISIGN_KEY']);

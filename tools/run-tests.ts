@@ -136,8 +136,15 @@ if (total.failed > 0 || total.passed === 0) process.exitCode = 1;
 /** Makes all packages with little compression. A test of a package that could not be made says what is missing, or fails. */
 async function makePackages(): Promise<void> {
   process.env['TESTED_PACKAGES'] = resolve('dist/packages');
-  const child = spawn(process.execPath, ['tools/package.ts', '--quick'], { stdio: 'inherit' });
-  await once(child, 'close');
+  const child = spawn(process.execPath, ['tools/package.ts', '--quick'], { stdio: ['inherit', 'inherit', 'pipe'] });
+  const faults: Buffer[] = [];
+  child.stderr.on('data', (chunk: Buffer) => faults.push(chunk));
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  const said = Buffer.concat(faults).toString();
+  console.error(said);
+  if (code === 0) return;
+  total.failed += 1;
+  failures.push(`\nThe packages were not made: tools/package.ts ended with ${signal ?? `exit code ${code}`}\n${said}`);
 }
 
 function takes(given: readonly string[]): () => string | undefined {

@@ -45,6 +45,8 @@ export interface Maintenance {
   markRestored(config: StoredConfig): Promise<void>;
   /** Asks the gateway at this address whether it is well. Resolves with the status of its reply. */
   checkHealth(url: string): Promise<number>;
+  /** Which program this is. */
+  examineProgram(): Promise<Finding>;
   /** Looks at an installation. `file`: the configuration, absolute. */
   examine(config: Config, file: string): AsyncIterable<Finding>;
 }

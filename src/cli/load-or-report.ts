@@ -13,11 +13,15 @@ interface Loading<Loaded> {
   readonly command: string;
   /** Rejects with a ConfigError. */
   readonly load: (options: LoadOptions) => Promise<Loaded>;
+  /** Takes each problem of the configuration. Default: a line of standard error. */
+  readonly tell?: (problem: string) => Promise<void>;
 }
 
-/** The configuration. If there is none, or it has problems, standard error says so, and the result is undefined. */
-export async function loadOrReport<Loaded>({ context, file, command, load }: Loading<Loaded>): Promise<Loaded | undefined> {
+/** The configuration. If there is none, standard error says so; if it has problems, `tell` gets them. Then the result is undefined. */
+export async function loadOrReport<Loaded>(loading: Loading<Loaded>): Promise<Loaded | undefined> {
+  const { context, file, command, load } = loading;
   const { cwd, env, stderr, invocation } = context;
+  const { tell = async (problem: string) => void stderr.write(`${problem}\n`) } = loading;
   if (!(await exists(resolve(cwd, file)))) {
     stderr.write(
       `${program} ${command}: there is no ${file}\n` +
@@ -29,7 +33,7 @@ export async function loadOrReport<Loaded>({ context, file, command, load }: Loa
     return await load({ file, env, cwd });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    for (const problem of error.problems) stderr.write(`${formatConfigProblem(problem)}\n`);
+    for (const problem of error.problems) await tell(formatConfigProblem(problem));
     return undefined;
   }
 }

@@ -65,14 +65,14 @@ export function createAdapter(adapter: AdapterConfig, needs: AdapterNeeds): Adap
   };
 }
 
-/** For the token endpoint. Of `tls` it uses only the CA: the server name and the client certificate are for the orchestrator. */
-function openTokenSender(
-  { name, tls, proxy }: AdapterConfig,
-  { resolve, pooled }: Pick<AdapterNeeds, 'resolve' | 'pooled'>,
-): Sender {
-  const through = proxy === undefined ? {} : { proxy };
-  const connect = createConnector({ resolve, timeouts: tokenTimeouts, tls: tlsBesideOwn(tls?.ca), ...through });
-  return pooled({ pool: 'tokens', adapter: name }, createSender({ connect }));
+function openTokenSender(adapter: AdapterConfig, { resolve, pooled }: Pick<AdapterNeeds, 'resolve' | 'pooled'>): Sender {
+  const connect = createConnector({ resolve, ...tokenConnection(adapter) });
+  return pooled({ pool: 'tokens', adapter: adapter.name }, createSender({ connect }));
+}
+
+/** How the token endpoint is reached. Of `tls` it uses only the CA: the server name and the client certificate are for the orchestrator. */
+export function tokenConnection({ tls, proxy }: Pick<AdapterConfig, 'tls' | 'proxy'>) {
+  return { timeouts: tokenTimeouts, tls: tlsBesideOwn(tls?.ca), ...(proxy === undefined ? {} : { proxy }) };
 }
 
 /** Milliseconds; the total limit of a token request is 10 s. */

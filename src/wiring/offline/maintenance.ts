@@ -8,7 +8,7 @@ import { type BackedUp, backUpStore } from '#database/backup/store-backup.ts';
 import { leaveRestoreMark, type Restored, restoreStore } from '#database/backup/store-restore.ts';
 import { openDatabase } from '#database/database.ts';
 
-export { examine } from './examination.ts';
+export { examine, examineProgram } from './examination.ts';
 export { checkHealth } from './health.ts';
 
 export async function backUp({ store }: StoredConfig, target: string): Promise<BackedUp> {

@@ -1,4 +1,5 @@
-// A far side and four callers: each call has a number, and none is sent again once it may have left.
+// A far side and four callers: each call has a number, and none is sent again once it may have left. Counts the answers in /result/answered.
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -8,6 +9,8 @@ async function answer(request, response) {
   for await (const part of request) body += part;
   const { number } = JSON.parse(body);
   arrived.set(number, (arrived.get(number) ?? 0) + 1);
+  // systemd hands the token on: LoadCredential.
+  if (request.headers.authorization !== 'Bearer a-token-of-the-far-side') faults.push(`${number}: another token`);
   await sleep(300);
   response.writeHead(200, { 'Content-Type': 'application/json' }).end(body);
 }
@@ -31,6 +34,7 @@ async function call(number) {
   const text = await response.text();
   if (response.status === 200) answered.add(number);
   else faults.push(`${number}: ${response.status} ${text}`);
+  writeFileSync('/result/answered', `${answered.size}\n`);
 }
 
 async function caller() {

@@ -20,8 +20,6 @@ export const doctor: Command = {
   ...configFileArgument,
   flags: { json: 'print each finding as a line of JSON' },
   async run(context, { option, flag }) {
-    const loaded = await loadOrReport({ context, file: option('config'), command: 'doctor', load: loadConfig });
-    if (loaded === undefined) return 1;
     const maintenance = await context.maintenance();
     const line = (finding: Finding): string =>
       flag('json') ? JSON.stringify(finding) : `${words[finding.verdict]}  ${finding.subject}: ${finding.detail}`;
@@ -30,6 +28,15 @@ export const doctor: Command = {
       if (finding.verdict === 'problem') code = 1;
       await print(context.stdout, `${line(finding)}\n`);
     };
+    await tell(await maintenance.examineProgram());
+    const loaded = await loadOrReport({
+      context,
+      file: option('config'),
+      command: 'doctor',
+      load: loadConfig,
+      tell: (detail) => tell({ subject: 'configuration', verdict: 'problem', detail }),
+    });
+    if (loaded === undefined) return 1;
     await tell({ subject: 'configuration', verdict: 'ok', detail: option('config') });
     for (const { path, message } of loaded.warnings)
       await tell({ subject: 'configuration', verdict: 'warning', detail: path === '' ? message : `${path} ${message}` });
