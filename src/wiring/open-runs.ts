@@ -160,7 +160,7 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     clock,
     retention: config.automations.retention,
     records: options.auditReader,
-    recordDecision: (facts: Parameters<AuditLog['record']>[0]) => options.audit.record(facts),
+    intendDecision: (facts) => options.audit.intend(facts),
     automation: (id) => findStarted(automations, forms, id),
     workflow: (name) => loader.load(name),
     reached: (name) => reachedWorkflows(workflowStore, name),
