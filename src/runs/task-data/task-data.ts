@@ -1,6 +1,6 @@
 import type { LimitReached } from '#base/limits.ts';
 import { firstBytes } from '#base/text/cut-text.ts';
-import type { JsonValue } from '../interpreter/state/json-value.ts';
+import { JsonValue } from '../interpreter/state/json-value.ts';
 import type { TaskNote } from '../interpreter/state/run-events.ts';
 import type { NewTaskData, TaskParts, TaskRecord } from '../journal/run-records.ts';
 
@@ -91,7 +91,13 @@ export function createTaskDataKeeper({ keeps, shown, limitReached, bytes: before
       add(activity, { input: data.input, ...(output && { output }) }, ends.has(kind));
       return { label: data.label && labelOf(shown(data.label())) };
     },
-    called: (activity, args) => add(activity, { arguments: args }),
+    called(activity, args) {
+      if (args.text.length <= maxPart) return add(activity, { arguments: args });
+      // A batch has its items for as long as it takes: only what is written stays in memory.
+      const kept = new JsonValue('null');
+      texts.set(kept, cutPart(shown(args.text)));
+      add(activity, { arguments: kept });
+    },
     forget: (activity) => void gathered.delete(activity),
     take(tasks) {
       const data: NewTaskData[] = [];
