@@ -36,6 +36,7 @@ import { batchApprovals } from './migrations/0076-batch-approvals.ts';
 import { longRollups } from './migrations/0081-long-rollups.ts';
 import { rollupsByKey } from './migrations/0082-rollups-by-key.ts';
 import { agentTasks } from './migrations/0085-agent-tasks.ts';
+import { packedRollups } from './migrations/0086-packed-rollups.ts';
 import { storeRestores } from './migrations/0088-store-restores.ts';
 
 /** Every migration, in order, of every part of the store. A published one never changes: add the next number. */
@@ -77,5 +78,6 @@ export const migrations: readonly Migration[] = [
   longRollups,
   rollupsByKey,
   agentTasks,
+  packedRollups,
   storeRestores,
 ];
