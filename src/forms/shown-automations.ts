@@ -71,6 +71,11 @@ async function fieldsOf(forms: FindForm, formId: unknown): Promise<readonly stri
   return form === undefined ? [] : passwordFieldsOf(form.text);
 }
 
+interface Stored {
+  readonly formId?: string | undefined;
+  readonly input?: unknown;
+}
+
 /** What is given, a document or a patch, with the stored values in place of `***`. `id`: absent for a new automation. */
 async function withKeptPasswords<Given>(
   given: Given,
@@ -80,19 +85,26 @@ async function withKeptPasswords<Given>(
   const { data } = (given ?? {}) as GivenInput;
   const input = inputOf(data?.input);
   if (!Object.values(input).includes(maskedMember)) return given;
-  const found = id === undefined ? undefined : await catalogue.find(id);
-  // The change itself answers that there is no such automation.
-  if (id !== undefined && found === undefined) return given;
-  const stored = found?.automation.data;
-  const formId = data?.formId === undefined ? stored?.formId : data.formId;
-  const fields = await fieldsOf(forms, formId);
-  const masked = fields.filter((name) => input[name] === maskedMember);
+  const stored = await storedData(id, catalogue);
+  if (stored === undefined) return given;
+  const formId = data?.formId === undefined ? stored.formId : data.formId;
+  const masked = (await fieldsOf(forms, formId)).filter((name) => input[name] === maskedMember);
   if (masked.length === 0) return given;
-  const before = formId === stored?.formId ? inputOf(stored?.input) : {};
+  const values = keptValues(masked, formId === stored.formId ? inputOf(stored.input) : {});
+  return { ...given, data: { ...data, input: { ...input, ...values } } };
+}
+
+/** Empty for a new automation. Undefined: there is no such automation, as the change itself answers. */
+async function storedData(id: string | undefined, catalogue: Pick<AutomationCatalogue, 'find'>): Promise<Stored | undefined> {
+  if (id === undefined) return {};
+  const found = await catalogue.find(id);
+  return found && (found.automation.data ?? {});
+}
+
+function keptValues(masked: readonly string[], before: Input): Input {
   const missing = masked.filter((name) => before[name] === undefined);
   if (missing.length > 0) throw notKept(missing);
-  const values = Object.fromEntries(masked.map((name) => [name, before[name]]));
-  return { ...given, data: { ...data, input: { ...input, ...values } } };
+  return Object.fromEntries(masked.map((name) => [name, before[name]]));
 }
 
 function inputOf(value: unknown): Input {

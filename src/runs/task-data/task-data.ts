@@ -55,13 +55,7 @@ const partNames = ['input', 'arguments', 'output'] as const satisfies readonly P
 export function createTaskDataKeeper({ keeps, shown, limitReached, bytes: before }: KeeperOptions): TaskDataKeeper {
   let bytes = before;
   const gathered = new Map<number, Gathered>();
-  const texts = new WeakMap<JsonValue, string>();
-  const textOf = (value: JsonValue): string => {
-    const known = texts.get(value);
-    const text = known ?? cutPart(shown(value.text));
-    if (known === undefined) texts.set(value, text);
-    return text;
-  };
+  const { textOf, cutNow } = createWrittenTexts(shown);
   const add = (activity: number, parts: Parts, hasEnded = false): void => {
     const known = gathered.get(activity);
     gathered.set(activity, { parts: { ...known?.parts, ...parts }, stored: known?.stored ?? {}, hasEnded });
@@ -91,13 +85,7 @@ export function createTaskDataKeeper({ keeps, shown, limitReached, bytes: before
       add(activity, { input: data.input, ...(output && { output }) }, ends.has(kind));
       return { label: data.label && labelOf(shown(data.label())) };
     },
-    called(activity, args) {
-      if (args.text.length <= maxPart) return add(activity, { arguments: args });
-      // A batch has its items for as long as it takes: only what is written stays in memory.
-      const kept = new JsonValue('null');
-      texts.set(kept, cutPart(shown(args.text)));
-      add(activity, { arguments: kept });
-    },
+    called: (activity, args) => add(activity, { arguments: args.text.length > maxPart ? cutNow(args) : args }),
     forget: (activity) => void gathered.delete(activity),
     take(tasks) {
       const data: NewTaskData[] = [];
@@ -114,6 +102,25 @@ export function createTaskDataKeeper({ keeps, shown, limitReached, bytes: before
         return task;
       });
       return { tasks: rows, data };
+    },
+  };
+}
+
+/** What is written of each value, computed once. */
+function createWrittenTexts(shown: TaskDataKeeper['shown']) {
+  const texts = new WeakMap<JsonValue, string>();
+  return {
+    textOf(value: JsonValue): string {
+      const known = texts.get(value);
+      const text = known ?? cutPart(shown(value.text));
+      if (known === undefined) texts.set(value, text);
+      return text;
+    },
+    /** A stand-in for a long value. A batch has its items for as long as it takes: only what is written stays in memory. */
+    cutNow(value: JsonValue): JsonValue {
+      const kept = new JsonValue('null');
+      texts.set(kept, cutPart(shown(value.text)));
+      return kept;
     },
   };
 }
