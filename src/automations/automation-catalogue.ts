@@ -225,8 +225,8 @@ interface HistoryRequest extends AutomationRequest {
 const maxHiddenPages = 20;
 
 /**
- * What people changed of it, the newest first. Of a deleted one for admins alone. Each state is judged as if it were the present one: what was hidden
- * from the groups and rights that the principal has now stays hidden.
+ * What people changed of it, the newest first. Of a deleted one for admins alone. Each state is judged as if it were the present one. So what
+ * a state hid from the groups of the principal stays hidden.
  */
 async function readHistory({ principal, id, before }: HistoryRequest, store: AutomationStore, rights: Rights) {
   if (!isId(id)) throw notFound();

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Migration } from '../migration.ts';
 
 /**
- * The rows of one subject and time as one row, once that time is over: people who see some of the automations are answered from few rows. The upkeep moves
- * rows here, those of before this migration too.
+ * One row has what the rollups of one subject and time have, once that time is over. The upkeep moves rows here, also those of before this
+ * migration. People who see some of the automations are answered from few rows.
  */
 export const packedRollups: Migration = {
   number: 86,

@@ -7,8 +7,8 @@ import type { RunStoreContext } from './run-store-context.ts';
 
 export interface ForgetOptions {
   /**
-   * Runs that ended before are deleted with all that belongs to them. Of a run with changes in the audit log, and of the runs around it, the
-   * row, input, output and people stay as long as these records. Milliseconds since the epoch.
+   * Runs that ended before are deleted with all that belongs to them. Of a run with changes in the audit log, the
+   * row, input, output and people stay as long as these records. So do those of the runs around it. Milliseconds since the epoch.
    */
   readonly before: number;
   /** Lifecycle events of before that are of no run are deleted. */

@@ -55,7 +55,7 @@ const partNames = ['input', 'arguments', 'output'] as const satisfies readonly P
 export function createTaskDataKeeper({ keeps, shown, limitReached, bytes: before }: KeeperOptions): TaskDataKeeper {
   let bytes = before;
   const gathered = new Map<number, Gathered>();
-  const { textOf, cutNow } = createWrittenTexts(shown);
+  const written = createWrittenTexts(shown);
   const add = (activity: number, parts: Parts, hasEnded = false): void => {
     const known = gathered.get(activity);
     gathered.set(activity, { parts: { ...known?.parts, ...parts }, stored: known?.stored ?? {}, hasEnded });
@@ -68,7 +68,7 @@ export function createTaskDataKeeper({ keeps, shown, limitReached, bytes: before
     else gathered.set(activity, { parts, stored: parts, hasEnded });
     const changed = partNames.flatMap((name) => {
       const value = parts[name];
-      return value === undefined || value === stored[name] ? [] : [[name, textOf(value)] as const];
+      return value === undefined || value === stored[name] ? [] : [[name, written.textOf(value)] as const];
     });
     return Object.fromEntries(changed);
   };
@@ -85,7 +85,7 @@ export function createTaskDataKeeper({ keeps, shown, limitReached, bytes: before
       add(activity, { input: data.input, ...(output && { output }) }, ends.has(kind));
       return { label: data.label && labelOf(shown(data.label())) };
     },
-    called: (activity, args) => add(activity, { arguments: args.text.length > maxPart ? cutNow(args) : args }),
+    called: (activity, args) => add(activity, { arguments: args.text.length > maxPart ? written.cutNow(args) : args }),
     forget: (activity) => void gathered.delete(activity),
     take(tasks) {
       const data: NewTaskData[] = [];
