@@ -42,8 +42,18 @@ eachStoreWith({ concurrency: 2 }, (store) => {
     await runs.reaches(changing.id, 'completed');
     const plain = await runs.start(await runs.automation('plain', [{ only: { set: { a: 1 } } }]));
     await runs.reaches(plain.id, 'completed');
+    const quiet = { call: 'orchestratorAction', with: { adapter: 'Far', params: { ...params, path: 'quiet' }, body: {} } };
+    await runs.store('inner', [{ act: quiet }]);
+    const inner = { namespace: 'crash', name: 'inner', version: '1.0.0' };
+    const outer = await runs.start(await runs.automation('outer', [{ inside: { run: { workflow: inner } } }]));
+    const batch = { call: 'batch', with: { items: '${ ["one"] }', workflow: { ...inner, name: 'outer' } } };
+    const root = await runs.start(await runs.automation('root', [{ all: batch }]));
+    for (const { id } of [outer, root]) await runs.reaches(id, 'completed');
+    const around = [outer.id, root.id];
     const status = async (target: string): Promise<number> => (await approvals.send('ann', 'GET', target)).status;
     const isGone = async (target: string): Promise<boolean> => (await status(target)) === 404;
+    const inside = async (parent: string): Promise<readonly object[]> =>
+      ((await approvals.send('ann', 'GET', `/runs?parent=${parent}`)).json() as { readonly list: readonly object[] }).list;
     const recorded = async (): Promise<number> => {
       const reply = await approvals.send('ann', 'GET', `/audit?object=${changing.id}`);
       return (reply.json() as { readonly list: readonly object[] }).list.length;
@@ -56,13 +66,15 @@ eachStoreWith({ concurrency: 2 }, (store) => {
     await until('the details of the other one are gone', async () => (await runs.tasks(changing.id)).length === 0);
     assert.deepEqual(await runs.read(changing.id), before);
     assert.deepEqual(before.input, { device: 'R7' });
+    for (const id of around) assert.equal(await status(`/runs/${id}`), 200, 'a run around one with a change');
+    assert.equal((await inside(root.id)).length, 1, 'an item with a change inside');
     const kept = await approvals.read('ann', asked.id);
     assert.deepEqual([kept.status, kept.decisions.length, kept.run], ['used', 1, changing.id]);
     assert.ok((await recorded()) > 0);
 
     clock.stepTo(11 * day);
     gateway = await gateway.restart();
-    await until('the run is gone', () => isGone(`/runs/${changing.id}`));
+    for (const id of [changing.id, ...around]) await until('the run is gone', () => isGone(`/runs/${id}`));
     await until('the approval is gone', () => isGone(`/approvals/${asked.id}`));
     assert.equal(await recorded(), 0);
     const verdict = (await approvals.send('ann', 'POST', '/audit/verify', {})).json() as { readonly problems: readonly string[] };

@@ -137,6 +137,28 @@ eachStore((store) => {
     assert.deepEqual(told(await history(open, 'ann')), ['imported bob', 'deleted ann', 'changed ann', 'created ann']);
   });
 
+  test('the history leaves out what the groups of its time hide from a reader of today, page after page', async (t) => {
+    const { make, change, history } = await stage(t, store);
+    const id = await make({ name: 'opened', data: { description: 'at first', gbac: { write: [], read: ['soc'] } } });
+    for (const description of ['hidden', 'hidden too']) await change('ann', 'PATCH', id, { data: { description } });
+    await change('ann', 'PATCH', id, { data: { description: 'for noc', gbac: { read: ['soc', 'noc'] } } });
+    const shown = async (as: 'ann' | 'eve' | 'otto') =>
+      (await history(id, as)).list.map(({ document }) => document.data?.['description']);
+    assert.deepEqual(await shown('otto'), ['for noc'], 'otto is of noc, and sees what noc was let see');
+    await change('ann', 'PATCH', id, { data: { description: 'for soc', gbac: { read: ['soc'] } } });
+    for (let number = 1; number <= 60; number += 1) await change('ann', 'PATCH', id, { data: { description: `soc ${number}` } });
+    await change('ann', 'PATCH', id, { data: { description: 'for all', gbac: { read: [] } } });
+    assert.deepEqual(await shown('eve'), ['for all'], 'eve is in no group');
+    const first = await history(id, 'otto');
+    assert.deepEqual(
+      first.list.map(({ document }) => document.data?.['description']),
+      ['for all'],
+    );
+    const next = await history(id, 'otto', `?cursor=${encodeURIComponent(first.cursor ?? '')}`);
+    assert.deepEqual([next.list.map(({ document }) => document.data?.['description']), next.cursor], [['for noc'], undefined]);
+    assert.equal((await shown('ann')).length, 50);
+  });
+
   test('a page of the history has at most 50 changes and 1 MiB, and always the newest', async (t) => {
     const { send, make, change, history } = await stage(t, store);
     const id = await make({ name: 'long' });

@@ -121,6 +121,25 @@ eachStore((store) => {
     assert.doesNotMatch((await send('ann', 'GET', `/runs/${id}/tasks/1/items`)).text, /hunter2/u);
   });
 
+  test('the data of a batch has its evaluated arguments with each item, cut as those of any task', async () => {
+    const { asked, reaches, send } = stage;
+    const data = async (id: string) =>
+      await asked<{ readonly arguments?: string; readonly truncated?: readonly string[] }>(
+        send('ann', 'GET', `/runs/${id}/tasks/1/data`),
+      );
+    const list = ['t-0', { device: 'ce1', n: 1.5 }, null];
+    const { id } = await begin(list, { parallel: 100, stopAfter: 3, failures: 'count' });
+    await reaches(id, 'completed');
+    const rules = { parallel: 100, canary: 0, stopAfter: 3, failures: 'count' };
+    const workflow = { namespace: 'lab', name: 'item', version: '1.0.0' };
+    assert.deepEqual(JSON.parse((await data(id)).arguments ?? ''), { items: list, workflow, ...rules });
+    const { id: long } = await begin(['x'.repeat(40_000), 'y'.repeat(40_000)]);
+    await reaches(long, 'completed');
+    const cut = await data(long);
+    assert.deepEqual(cut.truncated?.toSorted(), ['arguments', 'input', 'output']);
+    assert.ok(cut.arguments?.startsWith('{"items":["xxx') && cut.arguments.length === 65_536, String(cut.arguments?.length));
+  });
+
   test('one decision is for several undecided items, on record for each, and of two people at once one decides', async () => {
     const { far, send, asked, counts, reaches, items } = stage;
     for (const action of ['d-0', 'd-2', 'd-3']) far.dropping.add(action);

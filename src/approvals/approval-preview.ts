@@ -66,7 +66,7 @@ function callOf({ call, body }: Approval): Call | { readonly none: string } {
   if (call === undefined) return { none: 'A question has no preview.' };
   const { operation, redacted } = call;
   if (operation === 'restCall') return { none: 'A restCall goes to no orchestrator that could say what it would do.' };
-  if (redacted) return { none: 'The call has values of secrets, which are not kept.' };
+  if (redacted) return { none: 'The call has values of secrets or of password fields, which are not kept.' };
   const { adapter, method, path, accept, contentType, passedOn } = call;
   const given = { method, path, accept, ...(contentType !== undefined && { contentType }) };
   const { params } = checkParams<RequestParams>(given, body);

@@ -42,15 +42,15 @@ function bodyOf(call: Call): Buffer | undefined {
   return call.operation === 'restQuery' ? undefined : call.body;
 }
 
-/** The call as people are shown it. `mask` replaces secrets in a JSON text, and `secrets` says which of them the call carries. */
+/** The call as people are shown it, by the masks of its entrance. `secrets`: those that the call carries. */
 export function storedCall(
   call: Call,
-  { mask = unmasked, secrets = [] }: Pick<ApprovalReference, 'mask' | 'secrets'> = {},
+  { mask = unmasked, maskBody = mask, secrets = [] }: Pick<ApprovalReference, 'mask' | 'maskBody' | 'secrets'> = {},
 ): { readonly call: StoredCall; readonly body: Buffer | undefined } {
   const shown = JSON.stringify(shownCall(call));
   const masked = mask(shown);
   const given = bodyOf(call);
-  const body = given && maskedBody(given, mask);
+  const body = given && maskedBody(given, maskBody);
   const redacted = masked !== shown || body !== given || secrets.length > 0;
   return { call: { ...(JSON.parse(masked) as StoredCall), redacted, ...(secrets.length > 0 && { secrets }) }, body };
 }

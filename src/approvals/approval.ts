@@ -24,7 +24,7 @@ export interface Approval extends ApprovalFacts {
   readonly holdsUntil?: number | undefined;
   /** When the status changed last. */
   readonly changedAt: number;
-  /** The body of the call; values of secrets are masked. It and the preview may be long: many approvals at once are read without them. */
+  /** The body of the call; values of secrets and of password fields are masked. It and the preview may be long: many approvals at once are read without them. */
   readonly body: Buffer | undefined;
   readonly preview: StoredPreview | undefined;
   /** The id of the audit record of the call that used it. A question has none. */
@@ -106,7 +106,7 @@ export interface ApprovalDecision {
 }
 
 /**
- * A call as it would leave, without its body. `redacted`: secrets are masked in it, or in its body. `secrets`: those of the workflow that it carries.
+ * A call as it would leave, without its body. `redacted`: something is masked in it, or in its body. `secrets`: those of the workflow that it carries.
  */
 export type StoredCall = { readonly redacted: boolean; readonly secrets?: readonly CarriedSecret[] } & (
   | {

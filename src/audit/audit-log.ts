@@ -220,8 +220,9 @@ function createQueue(
     writer,
     droppedEntry: (count) => entryOf(clock, 'record', 0, { event: 'dropped', detail: lossText(count) }),
     refusedEntry: ({ call, key, intent, facts: asked }) => {
-      const facts = { event: 'request', outcome: 'refused', code: 'audit-unavailable' } as const;
-      ends.add(endedCall(facts, clock.now(), JSON.parse(asked) as AuditFacts));
+      const of = JSON.parse(asked) as AuditFacts;
+      const facts = { event: of.event, outcome: 'refused', code: 'audit-unavailable' } as const;
+      ends.add(endedCall(facts, clock.now(), of));
       return { ...entryOf(clock, 'outcome', call, facts, key && { kind: 'release' }), intent };
     },
     ...failureLog(log, written),

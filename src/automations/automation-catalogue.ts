@@ -27,6 +27,7 @@ import {
   isId,
   refuseContradictions,
 } from './automation-document.ts';
+import type { HistoryEntry } from './automation-history.ts';
 import { previewAutomation } from './automation-preview.ts';
 import { type AutomationState, createWriting, stateOf } from './automation-writing.ts';
 import { type DelegationNeeds, refuseDelegation } from './delegation.ts';
@@ -222,16 +223,29 @@ interface HistoryRequest extends AutomationRequest {
   readonly before?: number | undefined;
 }
 
-/** What people changed of it, the newest first. Of a deleted one for admins alone. */
+/** Pages of the store that one request reads at most, where the principal may see nothing of them. */
+const maxHiddenPages = 20;
+
+/**
+ * What people changed of it, the newest first. Of a deleted one for admins alone. Each state is judged as if it were the present one. So what
+ * a state hid from the groups of the principal stays hidden.
+ */
 async function readHistory({ principal, id, before }: HistoryRequest, store: AutomationStore, rights: Rights) {
   if (!isId(id)) throw notFound();
   const isAdmin = principal.roles.includes('admin');
   const stored = await store.read(id);
   const isShown = stored === undefined ? isAdmin : mayRead(rights, principal, 'readAutomationHistory', stored.automation);
   if (!isShown) throw notFound();
-  const page = await store.history(id, { before, sinceDeletion: !isAdmin });
-  if (stored === undefined && page.list.length === 0) throw notFound();
-  return page;
+  const sees = ({ document }: HistoryEntry): boolean =>
+    isAdmin || mayRead(rights, principal, 'readAutomationHistory', parseDocument(document));
+  let from = before;
+  for (let pages = 1; ; pages += 1) {
+    const { list, next } = await store.history(id, { before: from, sinceDeletion: !isAdmin });
+    if (stored === undefined && list.length === 0) throw notFound();
+    const seen = list.filter(sees);
+    if (seen.length > 0 || next === undefined || pages === maxHiddenPages) return { list: seen, next };
+    from = next;
+  }
 }
 
 interface SettledWrite {

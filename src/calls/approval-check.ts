@@ -43,8 +43,10 @@ export interface ApprovalReference {
   readonly task?: ApprovalTask | undefined;
   /** People were asked about this attempt of the task: what they decide holds, also where no rule matches it any more. */
   readonly isAsked?: boolean | undefined;
-  /** Replaces the values of secrets in what people are shown. */
-  readonly mask?: ((text: string) => string) | undefined;
+  /** Replaces in a JSON text what people are not shown: the values of secrets, and of password fields of a form. */
+  readonly mask?: ((jsonText: string) => string) | undefined;
+  /** The same in a body, which may be no JSON. Absent: `mask`. */
+  readonly maskBody?: ((text: string) => string) | undefined;
   /** The secrets of the workflow that the call carries. */
   readonly secrets?: readonly CarriedSecret[] | undefined;
 }

@@ -9,7 +9,7 @@ import type { IdempotentRequest } from '#audit/idempotency/idempotent-request.ts
 import type { IntentPermit } from '#audit/intent-permit.ts';
 import { stampLabel } from '#audit/search/audit-record.ts';
 import { distinctDevices } from '#audit/search/changed-devices.ts';
-import type { CallerLeft } from '#base/caller-left.ts';
+import { CallerLeft } from '#base/caller-left.ts';
 import type { Clock } from '#base/clock.ts';
 import { GatewayError } from '#base/gateway-error.ts';
 import { withMaskedQuery } from '#base/text/masked-query.ts';
@@ -194,8 +194,10 @@ export class CallRecord {
   /**
    * Puts the call on record before it may change anything. Rejects with 503 where that cannot be done. Resolves to the answer of an earlier
    * call where the Idempotency-Key makes that the answer. `admit`: asks for the approval that the call needs, and rejects where it has none.
+   * Rejects with CallerLeft where the record was completed before, since a request has one record.
    */
   async intend(admit?: () => Promise<ApprovalPermit | undefined>): Promise<CallAnswer | undefined> {
+    if (this.hasEnded) throw new CallerLeft();
     const facts = requestFacts(this, this.#origin);
     facts.stamp = this.#stampFacts();
     this.#underWay = Promise.withResolvers();
@@ -252,14 +254,16 @@ export class CallRecord {
   }
 
   /** Puts on record what came of the call. Resolves once it is durable. */
-  async recordOutcome(result: CallResult): Promise<void> {
+  async recordOutcome(result: CallResult | typeof ownChange): Promise<void> {
     try {
-      const key = this.idempotent === undefined ? undefined : this.#keyChange(result, this.idempotent);
+      const isOwn = 'own' in result;
+      const key = isOwn || this.idempotent === undefined ? undefined : this.#keyChange(result, this.idempotent);
       this.isKept = key?.kind === 'end' && key.reply !== undefined;
       const facts = outcomeFacts(this, 'failure' in result ? result.failure : undefined);
       this.#recordedBytes = facts.bytesReceived ?? 0;
-      this.#recordedWell = 'reply' in result;
-      await this.#intended?.outcome(facts, key);
+      this.#recordedWell = !('failure' in result);
+      // A change that the gateway made counts, even if its caller left before the reply.
+      await this.#intended?.outcome(isOwn ? { ...facts, outcome: 'ok' } : facts, key);
       if ('failure' in result) await this.#releaseUnsent();
     } finally {
       this.#endWay();
@@ -316,6 +320,9 @@ export class CallRecord {
     else this.#audit.record(facts);
   }
 }
+
+/** The result of a change that the gateway made to itself: no call brought a reply. */
+export const ownChange = { own: true } as const;
 
 const nobody: Principal = { id: '', username: '', roles: [], groups: [] };
 

@@ -36,6 +36,7 @@ import { batchApprovals } from './migrations/0076-batch-approvals.ts';
 import { longRollups } from './migrations/0081-long-rollups.ts';
 import { rollupsByKey } from './migrations/0082-rollups-by-key.ts';
 import { agentTasks } from './migrations/0085-agent-tasks.ts';
+import { packedRollups } from './migrations/0086-packed-rollups.ts';
 import { storeRestores } from './migrations/0088-store-restores.ts';
 import { catalogueVersions } from './migrations/0089-catalogue-versions.ts';
 import { recordVersions } from './migrations/0090-record-versions.ts';
@@ -79,6 +80,7 @@ export const migrations: readonly Migration[] = [
   longRollups,
   rollupsByKey,
   agentTasks,
+  packedRollups,
   storeRestores,
   catalogueVersions,
   recordVersions,

@@ -87,6 +87,8 @@ async function serve(
   request.endBodyTime();
   const { query, problems } = readQuery(route, raw);
   const body = await options.read(request, problems);
+  // The caller left before: its request has its record, and does nothing.
+  if (scope.record.hasEnded) return;
   await write(await handle(route, request, { body, query, options }), request, options.log);
 }
 

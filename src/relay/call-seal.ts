@@ -35,6 +35,8 @@ export interface Seal {
   shown(text: string): string;
   /** As `shown`, with placeholders, and without what people filled into the password fields of a form. */
   masked(text: string): string;
+  /** The JSON text without what people filled into these fields. */
+  withoutPasswords(jsonText: string): string;
   /** Names of these fields. */
   readonly hiddenFields: readonly string[];
   /** A text of the upstream has a placeholder, or the value of a secret of the run. */
@@ -48,6 +50,7 @@ export const noSeal: Seal = {
   renewal: () => () => Promise.resolve(false),
   shown: (text) => text,
   masked: (text) => text,
+  withoutPasswords: (text) => text,
   hiddenFields: [],
   gives: () => false,
 };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { sql } from 'kysely';
 import { eachStore, type TestStore } from '../../test/support/stores/stores.ts';
 import type { EndedWork } from './rollup.ts';
 import { createRollups } from './rollups.ts';
@@ -117,5 +118,48 @@ eachStore((store) => {
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .executeTakeFirstOrThrow();
     assert.equal(rows, 18, 'one of each grain, for the subject and for all together');
+  });
+
+  test('packed rows count as before, alone for those who are asked about, and take what is counted later', async (t) => {
+    const { database, rollups, count, ask } = await stage(t, store);
+    const begin = Date.parse('2026-06-01T00:00:00Z');
+    const hours = 96;
+    for (const gateway of ['one', 'two'])
+      await count(
+        Array.from({ length: 600 }, (_, index) =>
+          ended(begin + ((index * 7_919) % hours) * 3_600_000, {
+            subject: ['a', 'b', 'c'][index % 3] ?? '',
+            status: index % 5 === 0 ? 'faulted' : 'completed',
+            duration: 1 + ((index * 31) % 900),
+          }),
+        ),
+        gateway,
+      );
+    const now = begin + 80 * 3_600_000;
+    const all = (subjects?: readonly string[]) =>
+      ask('2026-05-31T22:00:00Z', '2026-06-05T22:00:00Z', { days: 1 }, subjects === undefined ? {} : { subjects });
+    const each = async () => await Promise.all([all(), all(['a']), all(['b', 'c']), all(['none'])]);
+    const subjects = () => rollups.subjects({ kind: 'run', steps: [{ start: begin, end: now }], condition: sql`1 = 1` });
+    const before = await each();
+    const left = async (table: 'rollup' | 'rollup_packed') =>
+      await database.read
+        .selectFrom(table)
+        .select(({ fn }) => fn.countAll<number>().as('rows'))
+        .where('at', '<', now - 7 * 3_600_000)
+        .executeTakeFirstOrThrow();
+    assert.equal(await rollups.pack({ now, limit: 1 }), 1, 'a part at a time');
+    assert.deepEqual(await each(), before);
+    assert.ok((await rollups.pack({ now, limit: 1_000 })) < 1_000);
+    assert.deepEqual([await each(), (await left('rollup')).rows], [before, 0]);
+    assert.ok((await left('rollup_packed')).rows > 0);
+    await count([ended(begin, { subject: 'b', duration: 5_000 })]);
+    const later = await each();
+    assert.equal(later[2]?.[0]?.max, 5_000);
+    assert.deepEqual((await subjects()).toSorted(), ['a', 'b', 'c']);
+    assert.deepEqual([later[1], later[2]?.slice(1)], [before[1], before[2]?.slice(1)]);
+    await rollups.pack({ now, limit: 1_000 });
+    assert.deepEqual([await each(), (await left('rollup')).rows], [later, 0]);
+    await rollups.forget('run', now + 100 * 3_600_000);
+    assert.deepEqual([(await left('rollup_packed')).rows, (await left('rollup')).rows], [0, 0]);
   });
 });

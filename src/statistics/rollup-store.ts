@@ -2,9 +2,9 @@ import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Database } from '#database/database.ts';
 import { isOneOf, jsonRows } from '#database/json-rows.ts';
 import type { Tables } from '#database/tables/tables.ts';
+import { type AnsweredRow, sumsOf } from './packed-ends.ts';
 import {
   bucketOf,
-  type CountedEnds,
   type EndedWork,
   type Grain,
   grains,
@@ -76,11 +76,6 @@ export interface RollupQuestion {
   readonly subjects?: readonly string[] | undefined;
 }
 
-interface CountedStep extends CountedEnds {
-  /** Its index. */
-  readonly step: number;
-}
-
 /** One summary for each step. */
 export async function summariesOf(
   { read, dialect }: Pick<Database, 'dialect' | 'read'>,
@@ -91,21 +86,29 @@ export async function summariesOf(
     { first: 'bigint', size: 'bigint', begins: 'bigint', ends_at: 'bigint', width: 'bigint' },
     stretchesOf(steps).map(({ step, grain, start, end, width }) => [step, grain, start, end, width]),
   );
-  const counted = sql`cast(first + (at - begins) / width as bigint) as step, status, bucket,
-    cast(sum(ends) as bigint) as ends, max(longest) as longest`;
+  const step = sql`cast(first + (at - begins) / width as bigint) as step`;
+  const counted = sql`${step}, status, bucket, cast(sum(ends) as bigint) as ends, max(longest) as longest, cast(null as text) as packed`;
+  // One text for each time, so that the answer has few rows.
+  const texts = dialect === 'postgres' ? sql`string_agg(packed, ',')` : sql`group_concat(packed, ',')`;
+  const packed = sql`${step}, null, null, null, null, '[' || ${texts} || ']'`;
   const inStretch = sql`kind = ${kind} and grain = size and at >= begins and at < ends_at`;
   // Each stretch reads its rows by the key. On PostgreSQL a plan that goes through all stretches for each row takes minutes; OFFSET forbids it.
   // On SQLite a stretch that is not materialized parses its JSON again for each row.
+  // One statement, so that no row is seen on its way into the packed ones, twice or not at all.
   const { rows } = await (dialect === 'postgres'
-    ? sql<CountedStep>`select ${counted} from ${given} cross join unnest(${subjects}::text[]) as asked(name)
+    ? sql<AnsweredRow>`select ${counted} from ${given} cross join unnest(${subjects}::text[]) as asked(name)
         cross join lateral (select at, status, bucket, ends, longest from rollup where ${inStretch} and subject = asked.name offset 0) as part
-        group by 1, status, bucket`
-    : sql<CountedStep>`with stretch as materialized (select * from ${given})
+        group by 1, status, bucket
+        union all select ${packed} from ${given} cross join unnest(${subjects}::text[]) as asked(name)
+        cross join lateral (select at, ends as packed from rollup_packed where ${inStretch} and subject = asked.name offset 0) as part
+        group by 1, at`
+    : sql<AnsweredRow>`with stretch as materialized (select * from ${given})
         select ${counted} from stretch cross join rollup where ${inStretch} and ${isOneOf(dialect, 'subject', subjects)}
-        group by 1, status, bucket`
+        group by 1, status, bucket
+        union all select ${packed} from (select first, begins, width, at, ends as packed from stretch cross join rollup_packed
+          where ${inStretch} and ${isOneOf(dialect, 'subject', subjects)}) group by 1, at`
   ).execute(read);
-  const byStep = Map.groupBy(rows, ({ step }) => step);
-  return steps.map((_, index) => summarizeEnds(byStep.get(index) ?? []));
+  return (await sumsOf(rows, steps.length)).map((sums) => summarizeEnds([...sums.all()]));
 }
 
 /** Rows of one grain that follow each other, from those of one step to those of another. `width`: milliseconds of one step. */
@@ -130,8 +133,11 @@ export async function subjectsOf(
   { kind, steps, condition }: Omit<RollupQuestion, 'subjects'> & { readonly condition: RawBuilder<SqlBool> },
 ): Promise<readonly string[]> {
   const [start, end] = [steps[0]?.start ?? 0, steps.at(-1)?.end ?? 0];
-  const found = await subjectsWith(read, { kind, grain: grains[0], start, end, condition });
-  return found.filter((subject) => subject !== total);
+  const sought = { kind, grain: grains[0], start, end, condition };
+  // In this order, a row that is being packed is seen.
+  const loose = await subjectsWith(read, sought);
+  const packed = await subjectsWith(read, { ...sought, table: 'rollup_packed' });
+  return [...new Set([...loose, ...packed])].filter((subject) => subject !== total);
 }
 
 interface Sought {
@@ -140,21 +146,23 @@ interface Sought {
   readonly start: number;
   readonly end: number;
   readonly condition?: RawBuilder<SqlBool>;
+  /** Default: `rollup`. */
+  readonly table?: 'rollup' | 'rollup_packed';
 }
 
 /** The subjects that have rows from `start` up to `end`. The key leads from one subject to the next, so that the rows of each are passed over. */
-async function subjectsWith(
+export async function subjectsWith(
   reading: Kysely<Tables>,
-  { kind, grain, start, end, condition = sql<SqlBool>`1 = 1` }: Sought,
+  { kind, grain, start, end, condition = sql<SqlBool>`1 = 1`, table = 'rollup' }: Sought,
 ): Promise<readonly string[]> {
   const asked = sql`r.kind = ${kind} and r.grain = ${grain}`;
   const next = (beyond: RawBuilder<unknown>): RawBuilder<unknown> =>
-    sql`(select r.subject from rollup r where ${asked} and ${beyond} order by r.subject limit 1)`;
+    sql`(select r.subject from ${sql.table(table)} r where ${asked} and ${beyond} order by r.subject limit 1)`;
   const { rows } = await sql<{ readonly subject: string }>`with recursive rollup_subject(subject) as (
     select ${next(sql`1 = 1`)} union all
     select ${next(sql`r.subject > rollup_subject.subject`)} from rollup_subject where rollup_subject.subject is not null)
     select subject from rollup_subject where subject is not null
-    and exists (select 1 from rollup r where ${asked} and r.subject = rollup_subject.subject and r.at >= ${start} and r.at < ${end})
+    and exists (select 1 from ${sql.table(table)} r where ${asked} and r.subject = rollup_subject.subject and r.at >= ${start} and r.at < ${end})
     and ${condition}`.execute(reading);
   return rows.map(({ subject }) => subject);
 }
@@ -165,11 +173,12 @@ export async function forgetRollup(
   kind: RollupKind,
   before: number,
 ): Promise<void> {
-  for (const grain of grains) {
-    const end = before - grain;
-    const subjects = await subjectsWith(records, { kind, grain, start: 0, end });
-    if (subjects.length === 0) continue;
-    const old = sql`kind = ${kind} and grain = ${grain} and ${isOneOf(dialect, 'subject', subjects)} and at < ${end}`;
-    await sql`delete from rollup where ${old}`.execute(records);
-  }
+  for (const grain of grains)
+    for (const table of ['rollup', 'rollup_packed'] as const) {
+      const end = before - grain;
+      const subjects = await subjectsWith(records, { kind, grain, start: 0, end, table });
+      if (subjects.length === 0) continue;
+      const old = sql`kind = ${kind} and grain = ${grain} and ${isOneOf(dialect, 'subject', subjects)} and at < ${end}`;
+      await sql`delete from ${sql.table(table)} where ${old}`.execute(records);
+    }
 }

@@ -11,6 +11,7 @@ import type { Database } from '#database/database.ts';
 import { createFormCatalogue, type FormCatalogue } from '#forms/form-catalogue.ts';
 import { createFormStore } from '#forms/form-store.ts';
 import { createOtherKinds } from '#forms/other-kinds.ts';
+import { withoutPasswords } from '#forms/shown-automations.ts';
 import type { RunStore } from '#runs/journal/run-store.ts';
 import { createSecretUse, type SecretUse } from '#workflows/catalogue/secret-use.ts';
 import { createWorkflowCatalogue, type WorkflowCatalogue } from '#workflows/catalogue/workflow-catalogue.ts';
@@ -78,7 +79,8 @@ export function openCatalogues(
     clock,
     whyNotWriter: whyNot,
   });
-  const automationsBy = automationsWith({ database, clock, whyNotWriter: whyNot, secretUse });
+  const withRights = automationsWith({ database, clock, whyNotWriter: whyNot, secretUse });
+  const automationsBy = (by: Rights): AutomationCatalogue => withoutPasswords(withRights(by), forms);
   return {
     automations: automationsBy(rights),
     automationsBy,

@@ -106,6 +106,8 @@ const expressionsAtOnce = 2;
 const forgetInterval = 60_000;
 /** Milliseconds. */
 const messagesKept = 7 * 86_400_000;
+/** Transactions of one round that pack old rows of statistics. */
+const packedAtOnce = 200;
 /** Runs that are deleted in one transaction. */
 const forgottenAtOnce = 100;
 
@@ -158,7 +160,7 @@ export function openRuns(started: AsyncDisposableStack, options: OpenRunsOptions
     clock,
     retention: config.automations.retention,
     records: options.auditReader,
-    recordDecision: (facts: Parameters<AuditLog['record']>[0]) => options.audit.record(facts),
+    intendDecision: (facts) => options.audit.intend(facts),
     ...findingAutomations(automations, forms),
     workflow: (name) => loader.load(name),
     reached: (name) => reachedWorkflows(workflowStore, name),
@@ -206,6 +208,7 @@ function startUpkeep(
       while ((await runStore.forget({ ...times, limit: forgottenAtOnce })) > 0);
       await rollups.forget('run', now - retention);
       await rollups.forget('call', now - config.audit.retention);
+      await rollups.pack({ now, limit: packedAtOnce });
       await automations.forgetDeleted(now - config.audit.retention);
     },
     () => log.warn('old runs could not be deleted; the gateway tries again in a minute'),

@@ -308,7 +308,7 @@ export interface Operations {
   /**
    * Read an automation
    *
-   * An automation that the caller may not see gets 404. A caller with the role engineering sees the automations that it may write.
+   * An automation that the caller may not see gets 404. A caller with the role engineering sees the automations that it may write. `***` is in place of what `data.input` has for password fields of the form, in every reply with the automation but an export. A write of `***` there keeps the value.
    *
    * For callers with one of the roles admin, other, readonly, apiread, engineering.
    */
@@ -370,7 +370,7 @@ export interface Operations {
   /**
    * Read what people changed of an automation, the newest first
    *
-   * For those who may read the automation. A write that changes no value has no entry, and neither has what a schedule does by itself. `document` is as it was after the change, or before the deletion. Of a deleted automation for admins alone, for `audit.retention`. What an automation with the same `_id` was before a deletion is also for admins alone.
+   * For those who may read the automation. Changes are left out whose `document` the caller could not read if it were the present one, by its groups and its workflow. A write that changes no value has no entry, and neither has what a schedule does by itself. `document` is as it was after the change, or before the deletion. Of a deleted automation for admins alone, for `audit.retention`. What an automation with the same `_id` was before a deletion is also for admins alone.
    *
    * For callers with one of the roles admin, other, readonly, apiread, engineering.
    */

@@ -4731,7 +4731,7 @@ export type ReadAutomationHistoryError = ReadAutomationHistoryErrors[keyof ReadA
 
 export type ReadAutomationHistoryResponses = {
     /**
-     * The newest 50 changes that have 1 MiB together, at least one; `cursor` if there are older ones.
+     * The newest 50 changes that have 1 MiB together, at least one, without those that are left out; `cursor` if there are older ones.
      */
     200: AutomationHistory;
 };

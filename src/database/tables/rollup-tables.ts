@@ -1,6 +1,7 @@
 /** What ended when: part `records` of the store. */
 export interface RollupTables {
   readonly rollup: RollupTable;
+  readonly rollup_packed: PackedRollupTable;
 }
 
 /** How many runs or calls with one status ended in one time, as long as the bucket says (statistics/rollup.ts). */
@@ -18,4 +19,10 @@ interface RollupTable {
   readonly ends: number;
   /** Microseconds. */
   readonly longest: number;
+}
+
+/** The rows of one subject and time that is over, of all gateways. */
+interface PackedRollupTable extends Pick<RollupTable, 'at' | 'grain' | 'kind' | 'subject'> {
+  /** JSON text (statistics/packed-ends.ts). */
+  readonly ends: string;
 }

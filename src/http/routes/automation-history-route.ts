@@ -50,7 +50,7 @@ const readAutomationHistory = route('GET /automation_catalog/automations/:id/his
   operationId: 'readAutomationHistory',
   summary: 'Read what people changed of an automation, the newest first',
   description:
-    'For those who may read the automation. A write that changes no value has no entry, and neither has what a schedule does by itself. `document` is as it was after the change, or before the deletion. Of a deleted automation for admins alone, for `audit.retention`. What an automation with the same `_id` was before a deletion is also for admins alone.',
+    'For those who may read the automation. Changes are left out whose `document` the caller could not read if it were the present one, by its groups and its workflow. A write that changes no value has no entry, and neither has what a schedule does by itself. `document` is as it was after the change, or before the deletion. Of a deleted automation for admins alone, for `audit.retention`. What an automation with the same `_id` was before a deletion is also for admins alone.',
   params: { id: '`_id` of the automation.' },
   query: { cursor },
   reply: {
@@ -63,7 +63,8 @@ const readAutomationHistory = route('GET /automation_catalog/automations/:id/his
         document: automationSchema,
       }),
     ),
-    description: 'The newest 50 changes that have 1 MiB together, at least one; `cursor` if there are older ones.',
+    description:
+      'The newest 50 changes that have 1 MiB together, at least one, without those that are left out; `cursor` if there are older ones.',
   },
   errors: ['automation-not-found'],
   example: {

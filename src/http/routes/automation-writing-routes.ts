@@ -148,7 +148,7 @@ const readAutomation = route('GET /automation_catalog/automations/:id', {
   operationId: 'readAutomation',
   summary: 'Read an automation',
   description:
-    'An automation that the caller may not see gets 404. A caller with the role engineering sees the automations that it may write.',
+    'An automation that the caller may not see gets 404. A caller with the role engineering sees the automations that it may write. `***` is in place of what `data.input` has for password fields of the form, in every reply with the automation but an export. A write of `***` there keeps the value.',
   params,
   ...reading,
   reply: { description: 'The automation.', schema: automationSchema, headers: tag },

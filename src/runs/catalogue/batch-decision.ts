@@ -1,10 +1,11 @@
 import type { Principal } from '#access/principal.ts';
+import { GatewayError } from '#base/gateway-error.ts';
 import { refuseNewerRow } from '#database/row-version.ts';
 import { maxItems } from '#workflows/workflow.ts';
 import type { ItemStatus, StoredBatch, StoredItem } from '../journal/batches/batch-records.ts';
 import type { StoredRunSummary } from '../journal/run-queries.ts';
 import { type RunFinder, runConflict, runNotFound } from './run-finder.ts';
-import type { RunCatalogueNeeds, RunDecision, RunRequest, WholeRun } from './run-requests.ts';
+import type { IntendDecision, RunCatalogueNeeds, RunDecision, RunRequest, WholeRun } from './run-requests.ts';
 import { decisionAbout, undecidedOf, untilSeen } from './run-steering.ts';
 
 /** One decision about the undecided calls of several items of a batch. */
@@ -19,12 +20,18 @@ interface ItemsDecision extends Omit<RunDecision, 'task'> {
 const unknown = 'unknown' satisfies ItemStatus;
 /** Items whose calls are looked for at the same time. */
 const atOnce = 16;
+/** Records that are written at the same time. */
+const recordsAtOnce = 250;
 
 /** Decides about items of a batch: all that the decision names, or none. */
 export function createBatchDecisions(needs: RunCatalogueNeeds, finder: RunFinder) {
   return {
     /** The right to decide must hold for each run that has one of the calls. */
-    async decideItems({ decision, ...request }: RunRequest & { readonly decision: ItemsDecision }): Promise<WholeRun> {
+    async decideItems({
+      decision,
+      intend,
+      ...request
+    }: RunRequest & { readonly decision: ItemsDecision; readonly intend: IntendDecision }): Promise<WholeRun> {
       const { principal } = request;
       const { run } = await finder.changeable(request, 'decideRun');
       const batch = chosenBatch(await needs.store.batches(run.id), decision.task);
@@ -37,11 +44,14 @@ export function createBatchDecisions(needs: RunCatalogueNeeds, finder: RunFinder
           ...decisionAbout(call, decision, { principal, ofSeveral: undecided.length > 1 }),
         })),
       );
-      if (!(await needs.store.commandAll(decided)))
+      await intend(run);
+      const records = calls.map((call) => recordOf(call, { principal, batch, decision }));
+      await withRecords(records, needs, async () => {
+        if (await needs.store.commandAll(decided)) return;
         throw runConflict(
           'Somebody decided about one of these calls a moment ago, so this decision about all of them does not count.',
         );
-      for (const call of calls) needs.recordDecision(recordOf(call, { principal, batch, decision }));
+      });
       const runs = [...new Set(decided.map((one) => one.run))];
       await untilSeen(needs, [run.id, ...runs], async () => {
         const now = await needs.store.batchOfTask(batch.run, batch.activity);
@@ -50,6 +60,37 @@ export function createBatchDecisions(needs: RunCatalogueNeeds, finder: RunFinder
       return await finder.whole(run.id);
     },
   };
+}
+
+type DecisionRecord = Parameters<RunCatalogueNeeds['intendDecision']>[0];
+
+/** Each decision is on record before they count, and each record says whether they do. */
+async function withRecords(
+  records: readonly DecisionRecord[],
+  { intendDecision }: Pick<RunCatalogueNeeds, 'intendDecision'>,
+  decide: () => Promise<void>,
+): Promise<void> {
+  const intended: Awaited<ReturnType<typeof intendDecision>>[] = [];
+  const end = async (outcome: Pick<DecisionRecord, 'code' | 'outcome'>): Promise<void> => {
+    await Promise.all(intended.map((one) => one.outcome({ event: 'decided', ...outcome })));
+  };
+  let mayCount = false;
+  try {
+    // Calls of others are written between these parts.
+    for (let first = 0; first < records.length; first += recordsAtOnce) {
+      const written = await Promise.allSettled(records.slice(first, first + recordsAtOnce).map(intendDecision));
+      intended.push(...written.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
+      const failed = written.find((one) => one.status === 'rejected');
+      if (failed !== undefined) throw failed.reason;
+    }
+    mayCount = true;
+    await decide();
+  } catch (error) {
+    const isKnown = !mayCount || (error instanceof GatewayError && error.code === 'run-conflict');
+    await end({ outcome: isKnown ? 'refused' : 'unknown', ...(error instanceof GatewayError && { code: error.code }) });
+    throw error;
+  }
+  await end({ outcome: 'ok' });
 }
 
 /** The batch that the decision names, of those with undecided items. */
@@ -139,7 +180,7 @@ function recordOf(
     batch,
     decision,
   }: { readonly principal: Principal; readonly batch: StoredBatch; readonly decision: ItemsDecision },
-): Parameters<RunCatalogueNeeds['recordDecision']>[0] {
+): DecisionRecord {
   return {
     event: 'decided',
     principal: principal.username,

@@ -3,6 +3,7 @@ import type { Principal } from '#access/principal.ts';
 import type { Rights } from '#access/rights/rights.ts';
 import type { AuditFacts } from '#audit/audit-entry.ts';
 import type { AuditReader } from '#audit/audit-reader.ts';
+import type { Intended } from '#audit/calls/audit-calls.ts';
 import type { Automation } from '#automations/automation.ts';
 import type { PeopleOfRun } from '#automations/automation-people.ts';
 import type { Clock } from '#base/clock.ts';
@@ -57,6 +58,9 @@ export interface RunDecision {
   readonly reason: string;
 }
 
+/** Puts the request that decides about the run on record. Resolves once that is on disk; a decision must not count where it rejects. */
+export type IntendDecision = (about: Pick<StoredRun, 'automation' | 'id'>) => Promise<void>;
+
 /** `items`: of its batches; undefined where it has none. `shown`: its input and output as readers see them. */
 export type WholeRun = StoredRun & { readonly items?: ItemSums | undefined; readonly shown: Mask };
 
@@ -86,8 +90,8 @@ export interface RunCatalogueNeeds {
   readonly retention: number;
   readonly rights: Rights;
   readonly records: Pick<AuditReader, 'list'>;
-  /** Puts a decision of people about an item of a batch on record. */
-  readonly recordDecision: (facts: AuditFacts & { readonly event: 'decided' }) => void;
+  /** Puts a decision of people about an item of a batch on record before it counts. */
+  readonly intendDecision: (facts: AuditFacts & { readonly event: 'decided' }) => Promise<Pick<Intended, 'outcome'>>;
   /** The automation, with its own input as JSON text and the people behind it, for anybody. */
   readonly automation: (id: string) => Promise<FoundAutomation | undefined>;
   /** `_id` of the automation with exactly this name, for anybody. */

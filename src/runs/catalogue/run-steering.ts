@@ -8,7 +8,7 @@ import type { ClaimedRun, RunCommand, StoredRun, TaskDecision } from '../journal
 import type { RunStore } from '../journal/run-store.ts';
 import { lostCalls } from './run-calls.ts';
 import { type RunFinder, runConflict, runNotFound } from './run-finder.ts';
-import type { RunCatalogueNeeds, RunDecision, RunRequest, WholeRun } from './run-requests.ts';
+import type { IntendDecision, RunCatalogueNeeds, RunDecision, RunRequest, WholeRun } from './run-requests.ts';
 
 /** Milliseconds that a request waits for the run to take a command. */
 const commandWait = 5_000;
@@ -54,8 +54,13 @@ export function createRunSteering(needs: RunCatalogueNeeds, finder: RunFinder) {
     async decide({
       decision,
       resumes = false,
+      intend,
       ...request
-    }: RunRequest & { readonly decision: RunDecision; readonly resumes?: boolean }): Promise<WholeRun> {
+    }: RunRequest & {
+      readonly decision: RunDecision;
+      readonly resumes?: boolean;
+      readonly intend: IntendDecision;
+    }): Promise<WholeRun> {
       if (resumes) await finder.changeable(request, 'resumeRun');
       const { run } = await finder.changeable(request, 'decideRun');
       const { principal } = request;
@@ -63,8 +68,10 @@ export function createRunSteering(needs: RunCatalogueNeeds, finder: RunFinder) {
       const undecided = await undecidedOf(needs, run);
       const call = chooseCall(undecided, decision.task);
       const isOpen = ({ activity, attempt }: UndecidedCall): boolean => activity === call.activity && attempt === call.attempt;
+      const decided = decisionAbout(call, decision, { principal, ofSeveral: undecided.length > 1 });
+      await intend(run);
       return await send(run, {
-        ...decisionAbout(call, decision, { principal, ofSeveral: undecided.length > 1 }),
+        ...decided,
         isTaken: async (now) => !(await undecidedOf(needs, now)).some(isOpen),
       });
     },

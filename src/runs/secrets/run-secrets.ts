@@ -72,15 +72,17 @@ export function createRunSecrets(user: SecretUser, secrets: () => SealedSecrets,
   };
 }
 
-type BodyMask = Pick<Seal, 'hiddenFields' | 'masked'>;
+type BodyMask = Pick<Seal, 'hiddenFields' | 'masked' | 'withoutPasswords'>;
 
 /** Kept bodies hide what task data hides. `maskText`: replaces the values of all secrets. */
 function bodyMaskOf(
   maskText: (text: string) => string,
   { fields, values }: FilledPasswords = { fields: [], values: [] },
 ): BodyMask {
-  const withoutPasswords = textMask(createMask(values));
-  return { hiddenFields: fields, masked: values.length === 0 ? maskText : (text) => withoutPasswords(maskText(text)) };
+  const withoutPasswords = createMask(values);
+  const inText = textMask(withoutPasswords);
+  const masked = values.length === 0 ? maskText : (text: string) => inText(maskText(text));
+  return { hiddenFields: fields, masked, withoutPasswords };
 }
 
 function withoutSecrets(maskText: (text: string) => string, ofForm: BodyMask): RunSecrets {

@@ -1,6 +1,6 @@
 import type { LimitReached } from '#base/limits.ts';
 import { firstBytes } from '#base/text/cut-text.ts';
-import type { JsonValue } from '../interpreter/state/json-value.ts';
+import { JsonValue } from '../interpreter/state/json-value.ts';
 import type { TaskNote } from '../interpreter/state/run-events.ts';
 import type { NewTaskData, TaskParts, TaskRecord } from '../journal/run-records.ts';
 
@@ -54,13 +54,7 @@ const partNames = ['input', 'arguments', 'output'] as const satisfies readonly P
 export function createTaskDataKeeper({ keeps, shown, limitReached, bytes: before }: KeeperOptions): TaskDataKeeper {
   let bytes = before;
   const gathered = new Map<number, Gathered>();
-  const texts = new WeakMap<JsonValue, string>();
-  const textOf = (value: JsonValue): string => {
-    const known = texts.get(value);
-    const text = known ?? cutPart(shown(value.text));
-    if (known === undefined) texts.set(value, text);
-    return text;
-  };
+  const written = createWrittenTexts(shown);
   const add = (activity: number, parts: Parts, hasEnded = false): void => {
     const known = gathered.get(activity);
     gathered.set(activity, { parts: { ...known?.parts, ...parts }, stored: known?.stored ?? {}, hasEnded });
@@ -73,7 +67,7 @@ export function createTaskDataKeeper({ keeps, shown, limitReached, bytes: before
     else gathered.set(activity, { parts, stored: parts, hasEnded });
     const changed = partNames.flatMap((name) => {
       const value = parts[name];
-      return value === undefined || value === stored[name] ? [] : [[name, textOf(value)] as const];
+      return value === undefined || value === stored[name] ? [] : [[name, written.textOf(value)] as const];
     });
     return Object.fromEntries(changed);
   };
@@ -90,7 +84,7 @@ export function createTaskDataKeeper({ keeps, shown, limitReached, bytes: before
       add(activity, { input: data.input, ...(output && { output }) }, ends.has(kind));
       return { label: data.label && labelOf(shown(data.label())) };
     },
-    called: (activity, args) => add(activity, { arguments: args }),
+    called: (activity, args) => add(activity, { arguments: args.text.length > maxPart ? written.cutNow(args) : args }),
     forget: (activity) => void gathered.delete(activity),
     take(tasks) {
       const data: NewTaskData[] = [];
@@ -107,6 +101,25 @@ export function createTaskDataKeeper({ keeps, shown, limitReached, bytes: before
         return task;
       });
       return { tasks: rows, data };
+    },
+  };
+}
+
+/** What is written of each value, computed once. */
+function createWrittenTexts(shown: TaskDataKeeper['shown']) {
+  const texts = new WeakMap<JsonValue, string>();
+  return {
+    textOf(value: JsonValue): string {
+      const known = texts.get(value);
+      const text = known ?? cutPart(shown(value.text));
+      if (known === undefined) texts.set(value, text);
+      return text;
+    },
+    /** A stand-in for a long value. A batch has its items for as long as it takes: only what is written stays in memory. */
+    cutNow(value: JsonValue): JsonValue {
+      const kept = new JsonValue('null');
+      texts.set(kept, cutPart(shown(value.text)));
+      return kept;
     },
   };
 }

@@ -21,6 +21,7 @@ import { CallRecord } from '#calls/call-record.ts';
 import type { Seal } from '#relay/call-seal.ts';
 import type { StoredRun } from '../journal/run-records.ts';
 import { entrancesOf, type RunStanding } from '../people/run-people.ts';
+import { masksForPeople } from '../secrets/people-masks.ts';
 import { type CallFailure, callFailure, readRenderedReply, readTaskReply, type TaskReply } from './task-reply.ts';
 
 export interface EntranceOptions {
@@ -160,7 +161,7 @@ async function enterOnce(
   options: EntranceOptions,
 ): Promise<CallOutcome> {
   const { run, call, idempotent } = entering;
-  const approval = { ...entering.approval, mask: run.shown, secrets: run.seal.carried(textsOf(call)) };
+  const approval = { ...entering.approval, ...masksForPeople(run), secrets: run.seal.carried(textsOf(call)) };
   const renewed = run.seal.renewal(approval.secrets);
   const record = openRecord(entering, options);
   record.principal = run.principal;
@@ -263,7 +264,7 @@ function openRecord({ run: { seal }, trace: runTrace, call }: EnteringCall, opti
   const span = tracing?.request({ name: route, kind: 'internal', received, facts: () => ({ 'gateway.request.id': requestId }) });
   const trace = span?.trace ?? continueTrace(received);
   const origin = { requestId, trace, span, sourceAddress: undefined, route, address: '', isRecorded: true };
-  return new CallRecord({ origin, audit, clock, observers, mask: (text) => seal.shown(text) });
+  return new CallRecord({ origin, audit, clock, observers, mask: (text) => seal.masked(seal.shown(text)) });
 }
 
 function routeOf({ operation }: Call): string {

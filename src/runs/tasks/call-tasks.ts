@@ -172,14 +172,11 @@ async function orFailure<T>(work: () => Promise<T>): Promise<T | { readonly resu
 type StandingRun = PeopledRun & CallingRun;
 type StandingCall = Omit<RunCall, 'run'> & { readonly run: StandingRun };
 
-async function askPeople(
-  call: StandingCall,
-  { approvals, secrets, limitReached }: CallTasksOptions,
-): Promise<CallTaskEnd | 'waiting'> {
+async function askPeople(call: StandingCall, { approvals, limitReached }: CallTasksOptions): Promise<CallTaskEnd | 'waiting'> {
   const { run, args } = call;
   const question = await orFailure(async () => approvalArguments(readArguments(args), limitReached));
   if ('result' in question) return { result: question.result, requestId: undefined };
-  const message = textMask(call.secrets.hide)(secrets.maskText(question.message));
+  const message = textMask(call.secrets.hide)(run.seal.masked(question.message));
   const { principal, standing, notBefore } = run;
   const result = approvalResult(
     await approvals.ask({ ...question, message, task: approvalTaskOf(call), principal, involved: standing.involved, notBefore }),

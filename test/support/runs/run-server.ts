@@ -78,6 +78,9 @@ export async function runServer(
   const workflow = { id: 'lab.sync', version: '1.0.0' } as Workflow;
   const pin = { ...workflow, digest: 'd16e57', storers: [{ id: 'eve', username: 'eve', lends: true }] };
   const recorded: AuditFacts[] = [];
+  const intend = async (facts: AuditFacts) => ({
+    outcome: async (more: AuditFacts) => void recorded.push({ ...facts, ...more }),
+  });
   const runs = createRunCatalogue({
     store: counting,
     clock,
@@ -85,7 +88,7 @@ export async function runServer(
     rights: noRights,
     quota: { require: async () => {} },
     records: { list: async () => ({ list: [] }) },
-    recordDecision: (facts) => void recorded.push(facts),
+    intendDecision: intend,
     automation: async (id) => {
       const found = await automations.read(id);
       const people = {
@@ -127,7 +130,7 @@ export async function runServer(
     routes: [...routes, ...eventRoutes(runs, limit)],
     access: accessByName(),
     admits: (asked) => decideEntry({ ...asked, entrance: 'http', customRoles: [] }),
-    audit: { record: (facts: AuditFacts) => void recorded.push(facts) } as unknown as AuditLog,
+    audit: { intend, record: (facts: AuditFacts) => void recorded.push(facts) } as unknown as AuditLog,
     clock,
     log: noLog,
     watcher: { watchConnections() {}, requestStarted() {}, requestEnded() {}, attemptEnded() {} },

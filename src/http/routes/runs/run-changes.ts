@@ -8,7 +8,7 @@ import { runText } from './run-texts.ts';
 export type NotedRecord = RouteRequest['record'];
 
 /** For the audit log. */
-export function noteRunOf(record: NotedRecord, { id, automation }: WholeRun): void {
+export function noteRunOf(record: NotedRecord, { id, automation }: Pick<WholeRun, 'automation' | 'id'>): void {
   record.note({ run: id, ...(automation && { automation: { _id: automation.id, name: automation.name } }) });
 }
 

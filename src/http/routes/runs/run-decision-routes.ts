@@ -1,12 +1,21 @@
 import type { RequestProblem } from '#base/gateway-error.ts';
 import { Type } from '#base/json-schema.ts';
+import { recordOwnChange } from '#calls/record-own-change.ts';
 import { namedObject } from '#json/forms/closed-object.ts';
 import type { RunCatalogue } from '#runs/catalogue/run-catalogue.ts';
-import type { RunDecision } from '#runs/catalogue/run-requests.ts';
+import type { IntendDecision, RunDecision, WholeRun } from '#runs/catalogue/run-requests.ts';
 import { maxItems } from '#workflows/workflow.ts';
-import { type ApiRoute, type RouteRequest, route } from '../../route.ts';
+import { type ApiRoute, type RouteReply, type RouteRequest, route } from '../../route.ts';
 import { jsonBody } from '../../route-body.ts';
-import { changedReply, exampleRunPath, memberText, replyComesAfterIt, runChange } from './run-changes.ts';
+import {
+  changedReply,
+  exampleRunPath,
+  memberText,
+  type NotedRecord,
+  noteRunOf,
+  replyComesAfterIt,
+  runChange,
+} from './run-changes.ts';
 import { exampleRun } from './run-schemas.ts';
 
 /** What people decide about calls whose outcome is unknown, and about runs that are suspended. */
@@ -20,16 +29,33 @@ export function runDecisionRoutes(runs: RunCatalogue): readonly ApiRoute[] {
         return changedReply(record, await runs.resume({ ...asked, reason }));
       }
       const decision = noteDecision({ record, spans, body: { task, as, reason } });
-      return changedReply(record, await runs.decide({ ...asked, decision, resumes: true }));
+      return await decidedReply(record, (intend) => runs.decide({ ...asked, decision, resumes: true, intend }));
     }),
     decideRun.serve(async ({ principal, params, body, record, spans }) => {
       const { task, items, expected, as, reason } = body;
       const asked = { principal, ...params };
       const decision = noteDecision({ record, spans, body: { task: task ?? '', as, reason } });
-      if (items === undefined) return changedReply(record, await runs.decide({ ...asked, decision }));
-      return changedReply(record, await runs.decideItems({ ...asked, decision: { ...decision, task, items, expected } }));
+      return await decidedReply(record, (intend) =>
+        items === undefined
+          ? runs.decide({ ...asked, decision, intend })
+          : runs.decideItems({ ...asked, decision: { ...decision, task, items, expected }, intend }),
+      );
     }),
   ];
+}
+
+/** A decision is on record before it counts. */
+async function decidedReply(
+  record: NotedRecord,
+  decide: (intend: IntendDecision) => Promise<WholeRun>,
+): Promise<RouteReply<never>> {
+  const run = await recordOwnChange(record, (intend) =>
+    decide(async (about) => {
+      noteRunOf(record, about);
+      await intend();
+    }),
+  );
+  return changedReply(record, run);
 }
 
 /** The decision, with its reason in the record, also where it is refused. */

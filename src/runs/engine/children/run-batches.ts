@@ -143,7 +143,7 @@ export class RunBatches {
     const named = { reference, turn: [...(run.around ?? []), ...effect.turn], workflow, version, digest: document?.digest };
     const items = (await leftItems(run, { ...call, ...named }, tools)) ?? itemsOf(effect);
     outbox.batch({ ...call, begins: { ...call, ...named, ...rules, items } });
-    outbox.called(effect.activity, JSON.stringify(defined({ items: items.length, workflow, version, ...rules })));
+    outbox.called(effect.activity, argumentsOf(effect, items));
     return undefined;
   }
 
@@ -237,6 +237,16 @@ async function leftItems(
 ): Promise<NewBatch['items'] | undefined> {
   if (repeats === undefined) return undefined;
   return (await repeatedItems(batch)) ?? (repeats.hasRest ? undefined : []);
+}
+
+/** The evaluated `with`, as JSON text: what the document says of the batch, and the items that it has. */
+function argumentsOf(
+  { workflow, version, parallel, canary, stopAfter, failures }: BatchEffect,
+  items: readonly { readonly value: string }[],
+): string {
+  const [namespace, name] = workflow.split('.');
+  const rules = JSON.stringify(defined({ workflow: { namespace, name, version }, parallel, canary, stopAfter, failures }));
+  return `{"items":[${items.map(({ value }) => value).join(',')}],${rules.slice(1)}`;
 }
 
 function itemsOf({ items }: BatchEffect) {
