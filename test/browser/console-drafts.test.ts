@@ -131,6 +131,7 @@ describe('in the console', { skip: noChromium, concurrency: 2 }, () => {
     });
     await page.getByRole('button', { name: 'Save the changes' }).click();
     await shows(page, /engineering-user changed it[\s\S]*Description\s+changed by both\s+–\s+the first\s+the second/u);
+    assert.match((await page.evaluate(() => document.activeElement?.textContent)) ?? '', /^engineering-user changed it/u);
     await shows(page, new RegExp(`Input limit\\s+${largest}\\s+7\\s+as before`, 'u'));
     assert.deepEqual([await axeFindings(page), await scrollsSideways(page)], [[], false]);
     assert.match((await stage.admin.readAutomation({ path: { id } })).text, /the first/u);

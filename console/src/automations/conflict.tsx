@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Automation } from '#client/gateway.ts';
 import { Action } from '../parts/action.tsx';
 import { Empty, Panel, Table, Time } from '../parts/basics.tsx';
@@ -19,11 +20,14 @@ interface ConflictProps {
 
 /** Another person saved meanwhile: what both changed, and the choice of this one. Nothing is saved by the choice. */
 export function Conflict({ of, newer, mine, beginAgain }: ConflictProps): JSX.Element {
+  const words = useRef<HTMLParagraphElement>(null);
+  // The button that saves may be far below.
+  useEffect(() => words.current?.focus(), [newer.etag]);
   const { lastModifiedBy = 'Another person', data } = JSON.parse(newer.text) as Automation;
   const versions = mine !== undefined && isJson(mine) ? { base: of.base ?? newer.text, theirs: newer.text, mine } : undefined;
   return (
     <Panel title="It was changed meanwhile">
-      <p role="status">
+      <p role="status" ref={words} tabIndex={-1}>
         <strong>{seenText(lastModifiedBy)}</strong> changed it <Time at={data?.lastUpdated} />, after you had begun. Yours is not
         saved.
       </p>
