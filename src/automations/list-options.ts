@@ -198,18 +198,18 @@ function readFilter(given: Given, kind: TextFilter['kind'], problems: ProblemLis
     if (named !== undefined) problems.add(named.pointer, `needs ${kind} too: give both, or leave it out`);
     return [];
   }
-  const text = readText(filter, problems);
+  const text = readFilterText(filter, problems);
   return text === undefined ? [] : [{ kind, field, text }];
 }
 
 function readPerson(given: Given, kind: PersonFilter['kind'], problems: ProblemList): readonly PersonFilter[] {
   const option = given.get(kind);
-  const person = option && readText(option, problems);
+  const person = option && readFilterText(option, problems);
   return person === undefined ? [] : [{ kind, person }];
 }
 
 /** Undefined where it has a problem. */
-export function readText(option: GivenOption, problems: ProblemList): string | undefined {
+export function readFilterText(option: GivenOption, problems: ProblemList): string | undefined {
   const text = textIn(option);
   if (text === undefined) problems.add(option.pointer, 'must be a string');
   else if (!text.isWellFormed())

@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { type PageOptions, pageDocs, readOptions, readPage, readText } from './list-options.ts';
+import { type PageOptions, pageDocs, readFilterText, readOptions, readPage } from './list-options.ts';
 
 interface WorkflowListOptions extends PageOptions {
   /** A principal by its exact id or name. */
@@ -14,7 +14,7 @@ function readWorkflowListOptions(query: URLSearchParams): WorkflowListOptions {
   return readOptions(query, ['limit', 'skip', ...texts], (given, problems) => {
     const [storer, contains] = texts.map((name) => {
       const option = given.get(name);
-      return option && readText(option, problems);
+      return option && readFilterText(option, problems);
     });
     return {
       ...readPage(given, problems),
