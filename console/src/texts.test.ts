@@ -2,7 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { flatSchema, shownText, typedJson } from './schema-form.ts';
-import { countText, elementTexts, errorKind, indentedJson, memberNames, memberText, seenText, taskNames } from './texts.ts';
+import {
+  countText,
+  elementTexts,
+  errorKind,
+  haveSameMembers,
+  indentedJson,
+  memberNames,
+  memberText,
+  seenText,
+  taskNames,
+} from './texts.ts';
 
 const unusual = ['{', '}', '[', ']', ',', ':', '"', '\\', '\n'];
 const name = fc.oneof(fc.string({ maxLength: 8 }), fc.constantFrom(...unusual)).filter((text) => text !== '__proto__');
@@ -128,6 +138,11 @@ test('each character that shows nothing is shown by its number: ignorable ones, 
     assert.equal(seenText(`a${String.fromCodePoint(Number.parseInt(number, 16))}b`), `a⟨U+${number}⟩b`);
   assert.equal(seenText('a \ud800b'), 'a ⟨U+D800⟩b');
   for (const plain of ['a b', 'é', '漢字', '👍', '́']) assert.equal(seenText(plain), plain);
+});
+
+test('two objects have the same members in any order, and other digits are another member', () => {
+  assert.ok(haveSameMembers('{"a": 1.0,"b":["x"]}', '{"b":[ "x" ],"a":1.0}'));
+  for (const other of ['{"a":1}', '{"a":1.0,"b":2}', '{}']) assert.ok(!haveSameMembers('{"a":1.0}', other), other);
 });
 
 test('a task has its names, and an error the last part of its type', () => {

@@ -112,6 +112,15 @@ export function memberNames(text: string): readonly string[] {
   return membersOf(text).map(([key]) => JSON.parse(key) as string);
 }
 
+/** Whether two JSON objects have the same members, with the same digits, in any order. */
+export function haveSameMembers(one: string, other: string): boolean {
+  const [ours, theirs] = [indentedJson(one), indentedJson(other)];
+  const names = memberNames(ours);
+  return (
+    names.length === memberNames(theirs).length && names.every((name) => memberText(ours, name) === memberText(theirs, name))
+  );
+}
+
 /** The texts of the elements of a JSON array, with the digits of their numbers. */
 export function elementTexts(text: string): readonly string[] {
   return membersOf(text, '[').map(([, element]) => element);

@@ -156,6 +156,27 @@ describe('in the console', { skip: noChromium, concurrency: 2 }, () => {
     await page.context().close();
   });
 
+  test('a person runs an automation whose stored input has a password, and gives it only with another input', async () => {
+    const field = { type: 'string', title: 'Password', format: 'password' };
+    const more = { type: 'string', title: 'Zone', default: 'lab' };
+    const device = { type: 'string', title: 'Device' };
+    const properties = { device, enable: field, zone: more };
+    const rawBody =
+      "{ document: { dsl: '1.0.3', namespace: build, name: login, version: '1.0.0' }, do: [{ first: { set: { done: true } } }] }";
+    await stage.admin.createWorkflow({ rawBody, contentType: 'application/yaml' });
+    await stage.admin.putForm({ path: { id: 'login' }, body: { type: 'object', properties } });
+    const data = { workflowId: 'build.login', formId: 'login', input: { device: 'ce0', enable: 'correct-horse' } };
+    const { _id: id } = (await stage.admin.createAutomation({ body: { name: 'With a password', data } })).value;
+    const page = await stage.open(`/automations/${id}`, { role: 'admin' });
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await shows(page, /completed/u);
+    const again = await stage.open(`/automations/${id}`, { role: 'admin' });
+    await again.getByLabel('Device').fill('ce1');
+    await again.getByRole('button', { name: 'Run', exact: true }).click();
+    await shows(again, /give the password again/u);
+    for (const one of [page, again]) await one.context().close();
+  });
+
   test('a person pauses and resumes a schedule by cron, also as a state that comes back', async () => {
     const id = await add('Paused');
     await stage.admin.patchAutomation({ path: { id }, body: { data: { cron: '0 5 * * *' } } });
