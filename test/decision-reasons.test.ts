@@ -154,4 +154,25 @@ eachStore((store) => {
     await runs.reaches(run, 'completed');
     assertProblem(await send('ann', 'POST', target), 409, 'run-conflict');
   });
+
+  test('an unknown call with a password of a form has no fresh preview, and its reason has no password', async (t) => {
+    const { nso, runs, gateway, send } = await lab(t, store);
+    const form = { type: 'object', properties: { name: { type: 'string', format: 'password' } } };
+    const write = async (method: string, target: string, body: object): Promise<void> => {
+      const headers = { 'content-type': 'application/json' };
+      const { status, text } = await gateway.send({ method, target, body: JSON.stringify(body), headers, role: 'admin' });
+      assert.ok(status < 300, text);
+    };
+    await write('PUT', '/automation_catalog/forms/login', form);
+    const id = await runs.automation('login', [change]);
+    await write('PATCH', `/automation_catalog/automations/${id}`, { data: { formId: 'login' } });
+    nso.answer = (_request, socket) => void socket.destroy();
+    const run = (await runs.start(id, { input: { name: 'edge-password' } })).id;
+    await runs.reaches(run, 'suspended');
+    nso.answer = dryRun('hostname edge-password\n');
+    const { status, text } = await send('ann', 'POST', `/runs/${run}/tasks/1/preview`);
+    assert.equal(status, 200, text);
+    assert.match(text, /passwords of a form, which a preview does not carry/u);
+    assert.ok(!text.includes('edge-password'), text);
+  });
 });

@@ -4,7 +4,7 @@ import type { ItemStatus, StoredBatch, StoredItem } from '../journal/batches/bat
 import type { StoredRunSummary } from '../journal/run-queries.ts';
 import type { StoredTask } from '../journal/run-records.ts';
 import type { Mask } from '../secrets/mask.ts';
-import { createDataMask, passwordsOf } from '../task-data/data-mask.ts';
+import { createDataMask, filledPasswordsOf } from '../task-data/data-mask.ts';
 import type { RunFinder } from './run-finder.ts';
 import type { RunCatalogueNeeds, RunRequest } from './run-requests.ts';
 
@@ -66,12 +66,11 @@ export async function itemMaskOf(
   run: StoredRunSummary,
   { store, secrets, workflow: load }: Pick<RunCatalogueNeeds, 'secrets' | 'store' | 'workflow'>,
 ): Promise<Mask> {
-  const { id, workflow, version, workflowDigest: digest, seed, passwordFields = [] } = run;
+  const { workflow, version, workflowDigest: digest, seed } = run;
   const found = await load({ id: workflow, version, digest });
   const own = secrets.ofRun({ seed, workflow, names: found?.workflow.secrets ?? [] });
-  const whole = passwordFields.length === 0 ? undefined : await store.read(id);
-  const passwords = whole === undefined ? [] : await passwordsOf(whole, (other) => store.read(other));
-  return createDataMask({ hide: (text) => own.hide(secrets.mask(text)), fields: passwordFields, passwords });
+  const passwords = await filledPasswordsOf(run, store);
+  return createDataMask({ hide: (text) => own.hide(secrets.mask(text)), passwords });
 }
 
 function itemPage(

@@ -7,6 +7,8 @@ import type { ItemSums } from '../journal/batches/batch-records.ts';
 import type { StoredRunSummary } from '../journal/run-queries.ts';
 import { type StoredTask, type TaskParts, type TaskRecord, taskStatuses } from '../journal/run-records.ts';
 import type { RunStore } from '../journal/run-store.ts';
+import { createMask } from '../secrets/mask.ts';
+import { filledPasswordsOf } from '../task-data/data-mask.ts';
 import { readPart } from '../task-data/task-data.ts';
 import { evaluateArgument, orchestratorArguments, readArguments } from '../tasks/arguments.ts';
 import { createItemReading } from './batch-items.ts';
@@ -158,7 +160,7 @@ const previewed = ['orchestratorAction', 'orchestratorQuery', 'orchestratorReque
 async function callAgain(
   call: CallOfTask,
   run: StoredRunSummary,
-  { expressions, secrets, isReadAction, workflow }: RunCatalogueNeeds,
+  { expressions, secrets, isReadAction, workflow, store }: RunCatalogueNeeds,
 ): Promise<Call | { readonly none: string }> {
   const { workflow: id, version, workflowDigest: digest, seed } = run;
   const found = call && (await workflow({ id, version, digest }));
@@ -169,7 +171,9 @@ async function callAgain(
   const own = secrets.ofRun({ seed, workflow: id, names: found.workflow.secrets });
   const args = await evaluateArgument({ expressions, secrets: own }, call.with);
   if ('error' in args) return { none: `The arguments of the call cannot be evaluated again: ${args.error.detail ?? ''}` };
-  if (own.isIn(args.text)) return { none: 'The call has secrets, which a preview does not carry.' };
+  const passwords = await filledPasswordsOf(run, store);
+  if (own.isIn(args.text) || createMask(passwords.values)(args.text) !== args.text)
+    return { none: 'The call has secrets or passwords of a form, which a preview does not carry.' };
   try {
     return orchestratorArguments(name, readArguments(args.text), isReadAction).call;
   } catch (error) {

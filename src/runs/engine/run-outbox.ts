@@ -46,11 +46,11 @@ export interface RunOutbox {
 }
 
 export function createKeeper(
-  { passwords: { fields, values }, tools }: { readonly passwords: FilledPasswords; readonly tools: RunTools },
+  { passwords, tools }: { readonly passwords: FilledPasswords; readonly tools: RunTools },
   { hide }: Pick<RunSecrets, 'hide'>,
   { counted }: Pick<RunState, 'counted'>,
 ): TaskDataKeeper {
-  const shown = createDataMask({ hide, fields, passwords: values });
+  const shown = createDataMask({ hide, passwords });
   return createTaskDataKeeper({ ...tools, keeps: tools.taskData.keeps, shown, bytes: counted?.data ?? 0 });
 }
 

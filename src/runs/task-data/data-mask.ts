@@ -1,20 +1,18 @@
 import { hasCredential, isCredential, maskMembers } from '#json/mask-members.ts';
 import type { StoredRun } from '../journal/run-records.ts';
 import { createMask, type Mask } from '../secrets/mask.ts';
+import type { FilledPasswords } from '../secrets/placeholders.ts';
 
-interface MaskOptions {
-  /** Replaces placeholders of secrets. */
+/** What readers see of what a task got and gave: no credentials by name, and no value of a password that people filled in. `hide`: of secrets. */
+export function createDataMask({
+  hide,
+  passwords: { fields, values },
+}: {
   readonly hide: Mask;
-  /** Names of fields of a form. */
-  readonly fields: readonly string[];
-  /** Values of these fields. */
-  readonly passwords: readonly string[];
-}
-
-/** What readers see of what a task got and gave: no credentials by name, and no value of a password that people filled in. */
-export function createDataMask({ hide, fields, passwords }: MaskOptions): Mask {
+  readonly passwords: FilledPasswords;
+}): Mask {
   const names = new Set(fields);
-  const withoutPasswords = createMask(passwords);
+  const withoutPasswords = createMask(values);
   return (text) => {
     const shown = withoutPasswords(hide(text));
     const mayHaveField = names.size > 0;
@@ -29,6 +27,15 @@ export async function shownRun(run: Parameters<typeof passwordsOf>[0], read: Par
   if (fields.length === 0) return (text) => text;
   const withoutValues = createMask(await passwordsOf(run, read));
   return (text) => maskMembers(withoutValues(text), (name) => fields.includes(name));
+}
+
+/** The password fields of the form of a run, and what people filled in. */
+export async function filledPasswordsOf(
+  { id, passwordFields: fields = [] }: Pick<StoredRun, 'id' | 'passwordFields'>,
+  { read }: { readonly read: (id: string) => Promise<StoredRun | undefined> },
+): Promise<FilledPasswords> {
+  const run = fields.length === 0 ? undefined : await read(id);
+  return { fields, values: run === undefined ? [] : await passwordsOf(run, read) };
 }
 
 /** What people filled into the password fields of the form of a run: the outermost run has it in its input. */

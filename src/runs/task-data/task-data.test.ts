@@ -79,7 +79,7 @@ test('of 25,000 tasks that compute, those that the timeline leaves out leave no 
 });
 
 test('a label is cut after 80 characters, and is masked', () => {
-  const shown = createDataMask({ hide: (text) => text, fields: ['pin'], passwords: ['correct-horse'] });
+  const shown = createDataMask({ hide: (text) => text, passwords: { fields: ['pin'], values: ['correct-horse'] } });
   const { keeper } = keeperOf({ shown });
   const label = (text: string) =>
     keeper.note(note(1, 'started', { data: { input: new JsonValue('1'), label: () => text } })).label;
@@ -90,7 +90,7 @@ test('a label is cut after 80 characters, and is masked', () => {
 });
 
 test('a mask finds names of credentials in any case, with a prefix and with escapes, and leaves all else as it is written', () => {
-  const mask = createDataMask({ hide: (text) => text, fields: [], passwords: [] });
+  const mask = createDataMask({ hide: (text) => text, passwords: { fields: [], values: [] } });
   assert.equal(mask('{"Authorization": "x", "n": 1.50}'), '{"Authorization": "***", "n": 1.50}');
   assert.equal(mask('[{"ncs:password":{"deep":[1]}}]'), '[{"ncs:password":"***"}]');
   assert.equal(mask('{"pass\\u0077ord":"x"}'), '{"pass\\u0077ord":"***"}');
