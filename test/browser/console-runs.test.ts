@@ -174,7 +174,7 @@ do:
     const ask = page.getByRole('button', { name: 'Ask the orchestrator' });
     const mostly = JSON.stringify({ 'dry-run-result': { native: { device } } });
     for (const [files, preview, wanted] of [
-      ['[]', mostly, /It most likely did not happen[\s\S]*no rollback file[\s\S]*\+ description x/u],
+      ['[{"id":0,"label":"other"}]', mostly, /It most likely did not happen[\s\S]*no rollback file[\s\S]*\+ description x/u],
       [
         `[{"id":1,"label":"${label}","date":"2026-11-26 03:00:00"}]`,
         '{"dry-run-result":{"native":{}}}',
