@@ -171,8 +171,8 @@ async function callAgain(
   const own = secrets.ofRun({ seed, workflow: id, names: found.workflow.secrets });
   const args = await evaluateArgument({ expressions, secrets: own }, call.with);
   if ('error' in args) return { none: `The arguments of the call cannot be evaluated again: ${args.error.detail ?? ''}` };
-  const passwords = await filledPasswordsOf(run, store);
-  if (own.isIn(args.text) || createMask(passwords.values)(args.text) !== args.text)
+  const withoutPasswords = createMask((await filledPasswordsOf(run, store)).values);
+  if (withoutPasswords(own.hide(args.text)) !== args.text)
     return { none: 'The call has secrets or passwords of a form, which a preview does not carry.' };
   try {
     return orchestratorArguments(name, readArguments(args.text), isReadAction).call;
