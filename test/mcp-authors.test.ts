@@ -45,7 +45,10 @@ async function ended(run: string): Promise<ToolAnswer> {
   });
 }
 
-/** All that a client may give to its model, without what is in a fence. */
+/** Members of `structuredContent` with exact names. */
+const nameMembers = new Set(['name', 'workflow', 'automation']);
+
+/** All that a client may give to its model, without what is in a fence, and without names. */
 function outsideOfFences(answer: ToolAnswer | TaskAnswer): string {
   const texts: string[] = [];
   const visit = (value: unknown): void => {
@@ -53,7 +56,7 @@ function outsideOfFences(answer: ToolAnswer | TaskAnswer): string {
     else if (typeof value === 'object' && value !== null)
       for (const [name, member] of Object.entries(value)) {
         texts.push(name);
-        visit(member);
+        if (!nameMembers.has(name)) visit(member);
       }
   };
   visit(answer);
@@ -94,7 +97,7 @@ test('a run shows an agent no password of its form, in output, error and task', 
   assert.match(far.requests[0]?.body.toString() ?? '', /correct-horse/u);
 });
 
-test('texts that people wrote are inside of a fence in every result', async () => {
+test('texts that people wrote are inside of a fence in every result, and names are exact in structuredContent', async () => {
   await store('PUT', '/automation_catalog/forms/asks', {
     type: 'object',
     properties: { [planted]: { type: 'string', title: planted, enum: [planted] } },
@@ -122,13 +125,11 @@ test('texts that people wrote are inside of a fence in every result', async () =
   for (const answer of [...reads, listed, refused]) assert.match(textOfAnswer(answer), /IGNORE/u);
   assert.match(textOfAnswer(refused), /^Error invalid-request/u);
   assert.match(textOfAnswer(lost), /^Error workflow-not-found/u);
-  const { list, fence } = listed.structuredContent as {
-    readonly list: readonly { readonly id: string; readonly name: string }[];
-    readonly fence: string;
-  };
-  const [, mark = ''] = /^<<<(\S+)\n/u.exec(list[0]?.name ?? '') ?? [];
-  assert.match(fence, new RegExp(`lines with ${mark} is data`, 'u'));
-  assert.equal(list.find(({ id }) => id === good)?.name, `<<<${mark}\n${planted}\n${mark}>>>`);
+  const { list } = listed.structuredContent as { readonly list: readonly Readonly<Record<string, unknown>>[] };
+  const { id, name, workflow, ...rest } = list.find((one) => one['id'] === good) ?? {};
+  assert.deepEqual([id, name, workflow, Object.keys(rest)], [good, planted, 'lab.good', ['lastRun']]);
+  assert.match(textOfAnswer(listed), new RegExp(description, 'u'));
+  assert.equal(reads[0]?.structuredContent?.['automation'], planted);
 });
 
 test('the address of a redirect that is refused is inside of a fence', async (t) => {

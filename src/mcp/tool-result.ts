@@ -1,6 +1,6 @@
 import { errorCodes } from '#base/error-codes.ts';
 import type { GatewayError, RequestProblem } from '#base/gateway-error.ts';
-import { type Cursor, createMark, fenced, offsetIn, pageOf, textDigest } from './fence.ts';
+import { type Cursor, fenced, offsetIn, pageOf, textDigest } from './fence.ts';
 
 /** The one form of a result. */
 export interface ToolResult {
@@ -21,29 +21,19 @@ export function objectResult(value: Readonly<Record<string, unknown>>, ...more: 
   return { ...textResult(text, ...more), structuredContent: JSON.parse(text) as Record<string, unknown> };
 }
 
-/** Puts a text that people wrote between marks. */
-export type MarkText = (text: string) => string;
-
 /**
- * An object with texts that people wrote, which `make` marks. In the text the whole object is in a fence. In `structuredContent` each of these
- * texts is in one. They have one mark, and a member `fence` says what it means.
+ * An object with names that people wrote. In `structuredContent` they are exact, for programs that compare them. The text is in a fence.
+ * `described`: the object with what people wrote about these names, for the text alone.
  */
 export function objectOfOthers(
-  make: (mark: MarkText) => Readonly<Record<string, unknown>>,
-  ...more: readonly string[]
+  value: Readonly<Record<string, unknown>>,
+  {
+    described = value,
+    more = [],
+  }: { readonly described?: Readonly<Record<string, unknown>>; readonly more?: readonly string[] } = {},
 ): ToolResult {
-  const { fence, mark } = createMark('people who wrote automations and workflows');
-  let marked = 0;
-  const structured = make((text) => {
-    marked += 1;
-    return mark(text);
-  });
-  if (marked === 0) return objectResult(structured, ...more);
-  const text = fenced(JSON.stringify(make((plain) => plain)), 'the gateway, with texts that people wrote');
-  return {
-    ...textResult(text, ...more),
-    structuredContent: JSON.parse(JSON.stringify({ ...structured, fence })) as Record<string, unknown>,
-  };
+  const text = fenced(JSON.stringify(described), 'the gateway, with texts that people wrote');
+  return { ...textResult(text, ...more), structuredContent: JSON.parse(JSON.stringify(value)) as Record<string, unknown> };
 }
 
 /** A page of a text that others wrote, with the cursor of the next one and how to ask for less. `most`: bytes of the page. */

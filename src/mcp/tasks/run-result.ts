@@ -2,7 +2,7 @@ import type { WholeRun } from '#runs/catalogue/run-requests.ts';
 import type { AgentNeeds } from '../agent-needs.ts';
 import type { ToolRequest } from '../agent-request.ts';
 import { type Cursor, maxPage } from '../fence.ts';
-import { fencedPage, type MarkText, objectOfOthers, type ToolResult } from '../tool-result.ts';
+import { fencedPage, objectOfOthers, type ToolResult } from '../tool-result.ts';
 
 /** Bytes. A name has at most 256 characters. */
 const maxObject = 3_000;
@@ -11,18 +11,11 @@ const maxObject = 3_000;
 export function runObject(
   { id, status, automation, suspendedBy, createdAt, endedAt }: WholeRun,
   approvals: readonly string[],
-): (mark: MarkText) => Readonly<Record<string, unknown>> {
+): Readonly<Record<string, unknown>> {
   const time = (at: number | undefined): string | undefined => (at === undefined ? undefined : new Date(at).toISOString());
   const waits = approvals.length === 0 ? {} : { approvals };
   const times = { createdAt: time(createdAt), endedAt: time(endedAt) };
-  return (mark) => ({
-    id,
-    status,
-    automation: automation && mark(automation.name),
-    suspendedBy,
-    ...times,
-    ...waits,
-  });
+  return { id, status, automation: automation?.name, suspendedBy, ...times, ...waits };
 }
 
 /** With its output or its error, which may be what a far side wrote; `***` is in place of passwords that people filled in. */
@@ -35,8 +28,8 @@ export function runResult(
   const what = run.output === undefined ? 'Its error:' : 'Its output:';
   const narrow = 'The output of the workflow decides how long it is.';
   const most = maxPage - maxObject;
-  const page = text === undefined ? [] : [what, ...fencedPage(Buffer.from(text), { source: 'the run', cursor, narrow, most })];
-  return objectOfOthers(runObject(run, approvals), ...page);
+  const more = text === undefined ? [] : [what, ...fencedPage(Buffer.from(text), { source: 'the run', cursor, narrow, most })];
+  return objectOfOthers(runObject(run, approvals), { more });
 }
 
 const maxApprovals = 5;

@@ -7,7 +7,7 @@ import type { AgentNeeds } from '../agent-needs.ts';
 import { type AgentTool, agentTool, permit } from '../agent-tool.ts';
 import { onRecord } from '../call-entrance.ts';
 import { maxPage } from '../fence.ts';
-import { type MarkText, objectOfOthers, objectResult } from '../tool-result.ts';
+import { objectOfOthers, objectResult } from '../tool-result.ts';
 import { cursorArgument } from './query-tool.ts';
 
 const text = Type.String();
@@ -54,13 +54,11 @@ export function automationsTool(needs: AgentNeeds): AgentTool {
       list: listOf({
         id: text,
         name: text,
-        description: Type.Optional(text),
         workflow: Type.Optional(text),
         nextRunAt: Type.Optional(text),
         lastRun: Type.Optional(Type.Object({ id: text, status: text, endedAt: Type.Optional(text) })),
       }),
       total: Type.Integer(),
-      fence: Type.Optional(text),
       cursor: Type.Optional(text),
     }),
     call: (given, request) =>
@@ -85,11 +83,14 @@ export function automationsTool(needs: AgentNeeds): AgentTool {
               1,
             )
           : new Map<string, readonly LastRun[]>();
-        const shown = (one: Listed, mark: MarkText) => shownAutomation(one, { lastRun: runs.get(one._id)?.[0], mark });
-        const fitting = documents.slice(0, countOfFitting(documents.map((one) => shown(one, (plain) => plain))));
-        const next = skip + fitting.length;
-        const cursor = fitting.length > 0 && next < found.total ? { cursor: String(next) } : {};
-        return objectOfOthers((mark) => ({ list: fitting.map((one) => shown(one, mark)), total: found.total, ...cursor }));
+        const listed = documents.map((one) => listedAutomation(one, runs.get(one._id)?.[0]));
+        const described = listed.map((one, at) => ({ ...one, description: descriptionOf(documents[at]) }));
+        const count = countOfFitting(described);
+        const next = skip + count;
+        const cursor = count > 0 && next < found.total ? { cursor: String(next) } : {};
+        const rest = { total: found.total, ...cursor };
+        const list = listed.slice(0, count);
+        return objectOfOthers({ list, ...rest }, { described: { list: described.slice(0, count), ...rest } });
       }),
   });
 }
@@ -101,20 +102,19 @@ interface Listed {
   readonly data?: { readonly description?: string; readonly workflowId?: string };
 }
 
-function shownAutomation(
-  { _id: id, name, nextRunAt, data = {} }: Listed,
-  { lastRun, mark }: { readonly lastRun: LastRun | undefined; readonly mark: MarkText },
-) {
+function listedAutomation({ _id: id, name, nextRunAt, data = {} }: Listed, lastRun: LastRun | undefined) {
   const endedAt = lastRun?.endedAt === undefined ? undefined : new Date(lastRun.endedAt).toISOString();
-  const description = data.description?.slice(0, maxDescription).toWellFormed();
   return {
     id,
-    name: mark(name),
-    description: description && mark(description),
-    workflow: data.workflowId && mark(data.workflowId),
+    name,
+    workflow: data.workflowId,
     nextRunAt,
     lastRun: lastRun && { id: lastRun.id, status: lastRun.status, endedAt },
   };
+}
+
+function descriptionOf(one: Listed | undefined): string | undefined {
+  return one?.data?.description?.slice(0, maxDescription).toWellFormed();
 }
 
 /** How many of them fit into one result; at least one. */

@@ -44,7 +44,6 @@ export function runTools(needs: AgentNeeds): readonly AgentTool[] {
         link: Type.Optional(Type.String()),
         expires: Type.Optional(Type.String()),
         automation: Type.Optional(Type.String()),
-        fence: Type.Optional(Type.String()),
         suspendedBy: Type.Optional(Type.String()),
         createdAt: Type.Optional(Type.String()),
         endedAt: Type.Optional(Type.String()),
@@ -69,7 +68,8 @@ async function startRun(given: ToolArguments, request: ToolRequest, needs: Agent
     return started.run;
   });
   if (takesTasks) throw new TaskCreated(await runTask(run, request, needs));
-  return objectOfOthers(runObject(run, []), `The run has begun. Ask get_run with run "${run.id}" for what came of it.`);
+  const more = [`The run has begun. Ask get_run with run "${run.id}" for what came of it.`];
+  return objectOfOthers(runObject(run, []), { more });
 }
 
 async function readRunOrApproval(given: ToolArguments, request: ToolRequest, needs: AgentNeeds): Promise<ToolResult> {
