@@ -410,7 +410,7 @@ function suiteOf(store: TestStore): void {
     const listed = (await of('ann').tool('list_automations')).structuredContent as {
       readonly list: readonly { readonly name: string; readonly lastRun?: { readonly status: string } }[];
     };
-    assert.equal(listed.list.find(({ name }) => name.includes('\nact\n'))?.lastRun?.status, 'completed');
+    assert.equal(listed.list.find(({ name }) => name === 'act')?.lastRun?.status, 'completed');
   });
 
   test('a run of an agent without tasks is read with get_run, and one over HTTP does not match a rule for agents', async (t) => {
