@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { readFile, rm, stat } from 'node:fs/promises';
 import { test } from 'node:test';

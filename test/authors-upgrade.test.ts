@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Database } from '../src/database/database.ts';

@@ -1,4 +1,4 @@
-// suite: waiting
+// suite: long, waiting
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';

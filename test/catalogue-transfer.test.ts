@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertProblem } from './support/callers/calls.ts';

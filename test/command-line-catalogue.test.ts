@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, beforeEach, describe, test } from 'node:test';

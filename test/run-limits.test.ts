@@ -1,3 +1,5 @@
+// suite: long
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

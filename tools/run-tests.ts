@@ -8,8 +8,8 @@
  *
  * The first line of a test file may mark it, as in `// suite: long, waiting`:
  *
- *   long       it drives programs other than Node.js and PostgreSQL, reaches limits of time and memory, makes faults in rounds, or tries
- *              every combination
+ *   long       it drives programs other than Node.js and PostgreSQL, reaches limits of time and memory, makes faults in rounds, tries
+ *              every combination, or is among those that cost the most
  *   waiting    it mostly waits: it begins before the others, which then fill the waits
  *   alone      it measures its process, so it has one of its own
  *
